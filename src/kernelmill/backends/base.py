@@ -1,0 +1,95 @@
+"""The contract of a backend."""
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import ClassVar
+
+import msgspec
+
+from kernelmill.candidate import Candidate
+from kernelmill.sandbox import Zygote
+
+
+class Requirement(msgspec.Struct, frozen=True):
+    """Something the machine must have for a backend to work."""
+
+    name: str
+    found: str
+    """Version or path; empty where it is missing."""
+    remedy: str
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """Something static rules object to, in words a generator can act on."""
+
+    rule: str
+    where: str
+    what: str
+    instead: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}; {self.instead}"
+
+
+class Built(msgspec.Struct, frozen=True):
+    """What a build leaves behind."""
+
+    artefacts: dict[str, bytes]
+    """Placed beside model.py under these names."""
+    prebuilt_extensions: bool = False
+    """The candidate builds through the framework's load_inline; it gets these artefacts instead."""
+    cached: bool = False
+
+
+class BuildFailed(Exception):
+    """The candidate does not build. The message is for the generator."""
+
+    def __init__(self, kind: str, summary: str, evidence: tuple[str, ...], hint: str = "") -> None:
+        self.kind = kind
+        self.summary = summary
+        self.evidence = evidence
+        self.hint = hint
+        super().__init__(summary)
+
+
+class Backend(ABC):
+    """A target: language, tool chain, hardware.
+
+    Instances hold no state of a candidate and may be used from several threads. `build` runs the
+    tool chain in cells only. Methods raise `BackendUnavailable` when the machine lacks what they
+    need, and `BuildFailed` for the candidate's own mistakes; nothing else.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    zygote_modules: ClassVar[tuple[str, ...]] = ()
+    """Modules with this backend's cell programs, imported by the warm process."""
+
+    @abstractmethod
+    def requirements(self) -> list[Requirement]:
+        """What the backend needs, and what of it this machine has."""
+
+    @abstractmethod
+    def toolchain(self) -> str:
+        """Name and version of what builds, as evidence."""
+
+    @abstractmethod
+    def inspect_sources(self, candidate: Candidate) -> list[Finding]:
+        """Static rules. They must find nothing in honest kernels."""
+
+    @abstractmethod
+    def build(self, candidate: Candidate, zygote: Zygote) -> Built:
+        """Build in a cell, or take the result from the cache."""
+
+    @abstractmethod
+    def inspect_build(self, candidate: Candidate, built: Built) -> list[Finding]:
+        """Rules on what came out of the build, which no spelling in the source can hide from."""
+
+    def guide(self) -> dict[str, str]:
+        """The API knowledge of the backend: title -> text."""
+        folder = Path(__file__).parent / self.name / "guide"
+        return {path.stem: path.read_text() for path in sorted(folder.glob("*.md"))}
+
+    def examples(self) -> Path:
+        """Honest candidates: one folder a suite, one folder a task in it."""
+        return Path(__file__).parent / self.name / "examples"

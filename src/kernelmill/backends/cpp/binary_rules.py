@@ -1,0 +1,101 @@
+"""Rules on a built library: which functions of others it may call.
+
+The source can spell a name in a thousand ways; the dynamic linker reads only one.
+"""
+
+import io
+import re
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+
+from kernelmill.backends.base import Finding
+
+_ALLOWED = re.compile(
+    r"""(?x)^(?:
+      GOMP_\w+ | omp_\w+ | __kmpc_\w+                                  # OpenMP
+    | _Zn[wa]\w* | _Zd[la]\w* | _ZSt\w* | _ZNSt\w* | _ZNKSt\w* | _ZTV\w* | _ZTI\w* | _ZTS\w*
+    | __cxa_\w+ | __gxx_personality_v0 | _Unwind_Resume | __dynamic_cast  # C++ run time
+    | _ITM_\w+ | __gmon_start__ | __stack_chk_fail | __tls_get_addr | __assert_fail | abort
+    | __(?:mem|str|vs?n?|f|v?f)?printf_chk | __\w+_chk
+    | (?:v?f?s?n?printf|puts|putchar|fputs|fputc|fwrite|fflush|stderr|stdout|perror)
+    | (?:malloc|calloc|realloc|free|aligned_alloc|posix_memalign|memalign)
+    | (?:mem(?:cpy|move|set|cmp|chr)|str(?:len|cmp|ncmp|cpy|ncpy|chr)|bcmp)
+    | (?:qsort|bsearch|rand|srand|rand_r|sysconf|sched_getcpu|clock_gettime|__errno_location)
+    | pthread_(?:mutex|self|once|key|getspecific|setspecific|spin)\w*
+    | (?:__)?(?:a?(?:sin|cos|tan)h?|atan2|exp|exp2|exp10|expm1|log|log2|log10|log1p|logb|pow|sqrt
+        |cbrt|hypot|erf|erfc|tgamma|lgamma|ceil|floor|trunc|round|lround|llround|rint|lrint|llrint
+        |nearbyint|fma|fmod|remainder|fmin|fmax|fdim|fabs|copysign|ldexp|frexp|modf|scalbn|scalbln
+        |ilogb|nextafter|nan|isnan|isinf|finite|signbit|fpclassify|sincos|signgam)[fl]?(?:_finite)?
+    | _ZGV\w+                                                           # vector maths
+    | __[a-z]+[sdt]f[0-9]? | __(?:mul|div|mod|udiv|umod)[a-z]{2}3 | __cpu_(?:model|indicator_init)
+    )$"""
+)
+_REFUSED = re.compile(r"^_Z.*(?:thread|async|filebuf|fstream|filesystem|random_device|locale6global)")
+_SYSTEM_CALL = re.compile(rb"\x0f\x05|\x0f\x34|\xcd\x80")
+_FRAMEWORK_OPERATOR = re.compile(r"^_ZN2at4_ops\d+([a-z_0-9]+?)(?:\d*)\d+(?:call|redispatch)E")
+_ALLOWED_OPERATORS = frozenset(
+    {"empty", "empty_like", "empty_memory_format", "empty_strided", "zeros", "zeros_like",
+     "contiguous", "zero_"}
+)  # fmt: skip
+
+
+def imported_symbols(library: bytes) -> list[str]:
+    """Names of functions and data the library takes from elsewhere."""
+    elf = ELFFile(io.BytesIO(library))
+    table = elf.get_section_by_name(".dynsym")
+    if not isinstance(table, SymbolTableSection):
+        return []
+    return sorted(
+        {s.name for s in table.iter_symbols() if s.name and s["st_shndx"] == "SHN_UNDEF"}
+    )
+
+
+def check_library(library: bytes, name: str, framework_allowed: bool = False) -> list[Finding]:
+    try:
+        symbols = imported_symbols(library)
+        has_system_call = _calls_kernel_itself(library)
+    except (ELFError, ValueError, KeyError, UnicodeDecodeError) as error:
+        return [Finding("not-a-library", name, f"cannot be read: {error}", "build plain C++")]
+    foreign = [symbol for symbol in symbols if not _allowed(symbol, framework_allowed)]
+    findings = [
+        Finding(
+            "foreign-function", name, f"imports {symbol}",
+            "compute in your own code, with the standard library's maths and OpenMP only",
+        )
+        for symbol in foreign
+    ]  # fmt: skip
+    if has_system_call:
+        findings.append(
+            Finding("system-call", name, "makes system calls of its own", "remove the assembly")
+        )
+    return findings
+
+
+def _allowed(symbol: str, framework_allowed: bool) -> bool:
+    if framework_allowed:
+        operator = _FRAMEWORK_OPERATOR.match(symbol)
+        if operator:
+            return operator.group(1) in _ALLOWED_OPERATORS
+        if symbol.startswith(("_ZN2at", "_ZNK2at", "_ZN3c10", "_ZNK3c10", "_ZN5torch", "_ZTVN",
+                              "_ZTIN", "Py", "_Py", "THP", "_ZN8pybind11")):  # fmt: skip
+            return True
+    return bool(_ALLOWED.match(symbol)) and not _REFUSED.search(symbol)
+
+
+def _calls_kernel_itself(library: bytes) -> bool:
+    """Whether the code section holds a system call instruction, as a disassembler would see it.
+
+    The two bytes also occur inside other instructions' constants: only a hit that follows a load
+    of the call's number into eax/rax, as real code has it, counts.
+    """
+    code = ELFFile(io.BytesIO(library)).get_section_by_name(".text")
+    if code is None:
+        return False
+    data = code.data()
+    for match in _SYSTEM_CALL.finditer(data):
+        window = data[max(0, match.start() - 24) : match.start()]
+        if re.search(rb"\xb8....$|\xb8....|\x31\xc0|\x89.\xb8|\x48\xc7\xc0", window, re.DOTALL):
+            return True
+    return False

@@ -1,0 +1,54 @@
+"""Built libraries by content: the same sources, flags, compiler and processor build once."""
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def cache_folder() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "kernelmill" / "builds"
+
+
+def cache_key(parts: Iterable[str]) -> str:
+    whole = hashlib.sha256()
+    for part in parts:
+        encoded = part.encode()
+        whole.update(len(encoded).to_bytes(8, "little") + encoded)
+    return whole.hexdigest()
+
+
+def load(key: str) -> bytes | None:
+    try:
+        return _path(key).read_bytes()
+    except OSError:
+        return None
+
+
+def store(key: str, library: bytes) -> None:
+    """Appears whole or not at all; a cache that cannot be written is no error."""
+    path = _path(key)
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path.parent, os.O_TMPFILE | os.O_WRONLY, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(library)
+            file.flush()
+            os.link(f"/proc/self/fd/{file.fileno()}", path, follow_symlinks=True)
+
+
+def _path(key: str) -> Path:
+    return cache_folder() / key[:2] / f"{key}.so"
+
+
+def usable() -> str:
+    """Empty where the cache can be written, else why not."""
+    try:
+        cache_folder().mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=cache_folder()):
+            return ""
+    except OSError as error:
+        return str(error)

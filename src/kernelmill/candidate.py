@@ -1,0 +1,82 @@
+"""A candidate: the source files of one kernel."""
+
+import enum
+import hashlib
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from kernelmill.errors import CandidateError
+
+MODEL_FILE = "model.py"
+_MOST_FILES = 64
+_MOST_BYTES = 2 << 20
+_SUFFIXES = (".py", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".cu", ".cuh", ".inc")
+
+
+class Origin(enum.StrEnum):
+    """Who wrote it: decides how much isolation it needs."""
+
+    SHIPPED = "shipped"
+    COMPOSER = "composer"
+    FILE = "file"
+    MODEL = "model"
+    AGENT = "agent"
+
+    @property
+    def ours(self) -> bool:
+        return self in (Origin.SHIPPED, Origin.COMPOSER)
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    files: dict[str, str]
+    origin: Origin
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if MODEL_FILE not in self.files:
+            raise CandidateError(f"{self.name or 'the candidate'} has no {MODEL_FILE}")
+        if len(self.files) > _MOST_FILES:
+            raise CandidateError(f"{self.name}: more than {_MOST_FILES} files")
+        if sum(len(text) for text in self.files.values()) > _MOST_BYTES:
+            raise CandidateError(f"{self.name}: more than {_MOST_BYTES >> 20} MiB of source")
+        for file in self.files:
+            path = PurePosixPath(file)
+            if path.is_absolute() or ".." in path.parts or not file.isprintable():
+                raise CandidateError(f"{self.name}: {file!r} is not a path inside the candidate")
+
+    @property
+    def digest(self) -> str:
+        whole = hashlib.sha256()
+        for file in sorted(self.files):
+            for part in (file, self.files[file]):
+                encoded = part.encode()
+                whole.update(len(encoded).to_bytes(8, "little") + encoded)
+        return whole.hexdigest()[:16]
+
+
+def read_candidate(path: Path, origin: Origin = Origin.FILE) -> Candidate:
+    """A folder with model.py and its sources, or a single Python file."""
+    if path.is_file():
+        return Candidate({MODEL_FILE: _text(path)}, origin, path.stem)
+    if not path.is_dir():
+        raise CandidateError(f"there is no candidate at {path}")
+    if not (path / MODEL_FILE).is_file():
+        raise CandidateError(f"{path} is not a candidate: it has no {MODEL_FILE}")
+    files = {
+        str(file.relative_to(path)): _text(file)
+        for file in sorted(path.rglob("*"))
+        if file.is_file() and file.suffix in _SUFFIXES
+    }
+    return Candidate(files, origin, path.name)
+
+
+def _text(path: Path) -> str:
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise CandidateError(f"{path} is larger than {_MOST_BYTES >> 20} MiB")
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise CandidateError(f"{path} is not a text file") from error
+    except OSError as error:
+        raise CandidateError(f"cannot read {path}: {error.strerror}") from error

@@ -1,0 +1,29 @@
+"""The exceptions a caller of Kernelmill may meet.
+
+Every message is one or two sentences that say what is wrong and what to do. The command line
+prints them without a traceback and ends with exit code 2.
+"""
+
+
+class KernelmillError(Exception):
+    """Base of all errors that are not bugs of Kernelmill itself."""
+
+
+class UsageError(KernelmillError):
+    """The user asked for something that does not exist or does not fit together."""
+
+
+class TaskError(KernelmillError):
+    """A task file cannot be used: not Python, no Model, get_inputs raises, not deterministic..."""
+
+
+class CandidateError(KernelmillError):
+    """A candidate cannot be read: missing folder, no model.py, files too large."""
+
+
+class BackendUnavailable(KernelmillError):
+    """The backend's tool chain or device is not usable on this machine."""
+
+
+class IsolationError(KernelmillError):
+    """This machine does not grant the isolation that the source of a candidate asks for."""

@@ -1,0 +1,123 @@
+"""Everything the judge keeps ready for one task: reference runners, cases, timed inputs."""
+
+import math
+import secrets
+
+import msgspec
+
+from kernelmill.errors import TaskError
+from kernelmill.judge.cases import CaseBook, Ring
+from kernelmill.judge.correctness import TrialDone
+from kernelmill.judge.latency import Contestant
+from kernelmill.judge.protocol import ReferenceRequest
+from kernelmill.judge.subject import RunnerRaised, Subject
+from kernelmill.sandbox import CellFailure, Limits, Policy, Zygote
+from kernelmill.tasks.task import Task
+from kernelmill.tensors.layout import Layout, Node
+
+_RUNNER = "kernelmill.judge.runner"
+_SECONDS = 120.0
+_COMPILE_SECONDS = 300.0
+_SEED_BITS = 60
+_BATCH_NANOSECONDS = 4_000_000
+_MOST_SLOTS = 8
+_MOST_RING_BYTES = 512 << 20
+_REFERENCE_LIMITS = Limits(memory_bytes=16 << 30, lifetime_seconds=24 * 3600)
+
+
+class Bench:
+    """Made once a task; raises TaskError where the task does not allow it."""
+
+    def __init__(self, task: Task, zygote: Zygote, threads: int) -> None:
+        self.task = task
+        self._zygote = zygote
+        self._threads = threads
+        self._compiled: Contestant | None = None
+        self._subjects: list[Subject] = []
+        self._read_init_arguments()
+        reference = self._start(compiled=False)
+        self.book = CaseBook(task, reference)
+        self.eager = self._contestant(reference)
+        self.ring = self._make_ring()
+
+    def compiled(self) -> Contestant | None:
+        """The task under torch.compile, compiled on first use; None where it does not compile."""
+        if self._compiled is None:
+            try:
+                subject = self._start(compiled=True)
+                self._compiled = self._contestant(subject, _COMPILE_SECONDS)
+            except TaskError:
+                return None
+        return self._compiled
+
+    def rest(self) -> None:
+        """Wake the reference runners: they wait for the next request, using no time."""
+        for contestant in (self.eager, self._compiled):
+            if contestant is not None:
+                contestant.subject.cell.resume()
+
+    def close(self) -> None:
+        for subject in self._subjects:
+            subject.close()
+        self.book.close()
+        self.ring.close()
+
+    def _start(self, compiled: bool) -> Subject:
+        policy = Policy(limits=_REFERENCE_LIMITS, may_execute=compiled)
+        request = ReferenceRequest(
+            self.task.source, self.task.scale, secrets.randbits(_SEED_BITS), compiled
+        )
+        try:
+            cell = self._zygote.spawn(
+                f"{_RUNNER}:run_reference", {"threads": self._threads}, policy
+            )
+            subject = Subject(cell, msgspec.to_builtins(request), (), _SECONDS)
+        except (CellFailure, RunnerRaised) as error:
+            raise TaskError(f"{self.task.id}: the reference does not load: {error}") from error
+        self._subjects.append(subject)
+        return subject
+
+    def _contestant(self, subject: Subject, seconds: float = _SECONDS) -> Contestant:
+        case = self.book.plain[0]
+        body = {
+            "layout": msgspec.to_builtins(case.given.layout),
+            "inputs": msgspec.to_builtins(case.inputs),
+            "state": case.state,
+            "poison": [],
+            "watched": False,
+        }
+        try:
+            done: TrialDone = subject.trial(body, case.given.file, seconds)
+        except (CellFailure, RunnerRaised) as error:
+            raise TaskError(f"{self.task.id}: the reference does not run: {error}") from error
+        return Contestant(subject, done.tensors)
+
+    def _read_init_arguments(self) -> None:
+        request = ReferenceRequest(self.task.source, self.task.scale, 0)
+        entry = f"{_RUNNER}:make_init_arguments"
+        try:
+            with self._zygote.spawn(entry, {}, Policy(limits=_REFERENCE_LIMITS)) as cell:
+                body, files = cell.request(msgspec.to_builtins(request), _SECONDS)
+        except CellFailure as error:
+            raise TaskError(f"{self.task.id}: get_init_inputs fails: {error}") from error
+        self.init_arguments = msgspec.convert(body["arguments"], Node)
+        self.init_layout = msgspec.convert(body["layout"], Layout)
+        self.init_file = files[0]
+
+    def _make_ring(self) -> Ring:
+        """As many slots as make a batch long enough for the clock, within reason."""
+        single = Ring(self.book.plain, 1)
+        subject = self.eager.subject
+        subject.attach(single.request(), single.file, _SECONDS)
+        subject.cell.stop()
+        subject.batch(1, _SECONDS)
+        took = min(subject.batch(1, _SECONDS).nanoseconds for _ in range(3))
+        subject.cell.resume()
+        layout = self.book.plain[0].given.layout
+        wanted = math.ceil(_BATCH_NANOSECONDS / max(1, took))
+        fitting = max(1, _MOST_RING_BYTES // layout.bytes)
+        slots = max(1, min(wanted, fitting, _MOST_SLOTS))
+        if slots == 1:
+            return single
+        single.close()
+        return Ring(self.book.plain, slots)

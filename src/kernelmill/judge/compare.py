@@ -1,0 +1,141 @@
+"""Is an output right? Measured against float64, within a budget the reference's rounding sets."""
+
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from kernelmill.tensors.layout import EPSILON, is_floating, widen
+
+_CHUNK = 1 << 17
+_DISCRETE_SLACK = 4
+"""Integer outputs (argmax) may differ where rounding decides: this many times eager's own."""
+
+
+class Budget(msgspec.Struct, frozen=True):
+    """How far an output may be from the float64 reference."""
+
+    norm: float
+    """Largest root-mean-square error."""
+    absolute: float
+    relative: float
+    """Largest error of one element: absolute + relative * |reference|."""
+    mismatches: int
+    """For discrete outputs: how many elements may differ."""
+
+
+class Comparison(NamedTuple):
+    """`error` is the worst share of the budget used: at most 1 is right."""
+
+    error: float
+    wrong: int
+    worst_absolute: float
+    worst_relative: float
+    box: str
+    """The bounding box of the wrong elements, as index ranges."""
+
+
+class Expected(NamedTuple):
+    """One output of one case."""
+
+    dtype: str
+    eager: npt.NDArray[Any]
+    exact: npt.NDArray[Any]
+    budget: Budget
+
+
+def make_budget(
+    dtype: str, eager: npt.NDArray[Any], exact: npt.NDArray[Any], tolerance: float
+) -> Budget:
+    """Derive the budget from eager's own error, not below a few units of its last place."""
+    if not is_floating(dtype):
+        return Budget(0.0, 0.0, 0.0, _DISCRETE_SLACK * int(np.count_nonzero(eager != exact)))
+    epsilon = EPSILON[dtype]
+    own = widen(eager, dtype)
+    finite = np.isfinite(own) & np.isfinite(exact)
+    error = np.abs(np.where(finite, own, 0) - np.where(finite, exact, 0))
+    scale = _rms(np.where(finite, exact, 0))
+    floor = 0.5 * epsilon * scale
+    return Budget(
+        norm=tolerance * max(_rms(error), floor),
+        absolute=2 * tolerance * max(float(error.max(initial=0.0)), floor),
+        relative=2 * tolerance * epsilon,
+        mismatches=0,
+    )
+
+
+def _rms(values: npt.NDArray[np.float64]) -> float:
+    return float(np.sqrt(np.mean(np.square(values)))) if values.size else 0.0
+
+
+def compare(actual: npt.NDArray[Any], expected: Expected) -> Comparison:
+    """Compare one output; both have the same shape and dtype."""
+    if not is_floating(expected.dtype):
+        return _compare_discrete(actual, expected)
+    budget = expected.budget
+    flat, exact, eager = (a.reshape(-1) for a in (actual, expected.exact, expected.eager))
+    squares, worst, wrong_count, worst_relative = 0.0, 0.0, 0, 0.0
+    wrong_parts: list[npt.NDArray[np.int64]] = []
+    for start in range(0, flat.size, _CHUNK):
+        part = slice(start, start + _CHUNK)
+        reference = exact[part]
+        error = np.abs(widen(flat[part], expected.dtype) - reference)
+        total = float(np.dot(error, error))
+        if not np.isfinite(total):
+            error = _forgive_matching_non_finite(
+                error, flat[part], eager[part], reference, expected.dtype
+            )
+            total = float(np.dot(error, error))
+        squares += total
+        worst = max(worst, float(error.max()))
+        size = np.abs(reference)
+        over = error > budget.absolute + budget.relative * np.where(np.isfinite(size), size, 0)
+        if over.any():
+            indices = np.flatnonzero(over)
+            wrong_count += indices.size
+            wrong_parts.append(indices + start)
+            relative = error[indices] / np.maximum(size[indices], np.finfo(np.float64).tiny)
+            worst_relative = max(worst_relative, float(relative.max()))
+    norm = float(np.sqrt(squares / max(1, flat.size)))
+    share = norm / budget.norm if budget.norm > 0 else (0.0 if norm == 0 else np.inf)
+    if wrong_count:
+        share = max(share, worst / budget.absolute if budget.absolute else np.inf, 1.001)
+    box = _bounding_box(wrong_parts, actual.shape)
+    return Comparison(float(share), wrong_count, worst, worst_relative, box)
+
+
+def _forgive_matching_non_finite(
+    error: npt.NDArray[np.float64],
+    actual: npt.NDArray[Any],
+    eager: npt.NDArray[Any],
+    exact: npt.NDArray[np.float64],
+    dtype: str,
+) -> npt.NDArray[np.float64]:
+    """Where eager is not finite the same must stand; elsewhere not finite is infinitely wrong."""
+    ours, theirs = widen(actual, dtype), widen(eager, dtype)
+    same = (np.isnan(ours) & np.isnan(theirs)) | (ours == theirs)
+    special = ~np.isfinite(theirs)
+    error = np.where(special, np.where(same, 0.0, np.inf), error)
+    return np.where(np.isnan(error), np.inf, error)
+
+
+def _compare_discrete(actual: npt.NDArray[Any], expected: Expected) -> Comparison:
+    wrong = np.flatnonzero(actual.reshape(-1) != expected.exact.reshape(-1))
+    allowed = expected.budget.mismatches
+    error = 0.0 if wrong.size == 0 else wrong.size / allowed if allowed else float("inf")
+    if wrong.size == 0:
+        return Comparison(error, 0, 0.0, 0.0, "")
+    distance = np.abs(
+        actual.reshape(-1)[wrong].astype(np.float64) - expected.exact.reshape(-1)[wrong]
+    )
+    box = _bounding_box([wrong], actual.shape)
+    return Comparison(error, int(wrong.size), float(distance.max()), float("inf"), box)
+
+
+def _bounding_box(parts: list[npt.NDArray[np.int64]], shape: tuple[int, ...]) -> str:
+    if not parts:
+        return ""
+    positions = np.unravel_index(np.concatenate(parts), shape)
+    ranges = [f"{int(axis.min())}:{int(axis.max()) + 1}" for axis in positions]
+    return f"[{', '.join(ranges)}]"

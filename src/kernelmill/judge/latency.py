@@ -1,0 +1,138 @@
+"""The latency gate: candidate and baselines in turn, the clock outside, every answer checked."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from kernelmill.judge.cases import Case, Ring
+from kernelmill.judge.compare import Budget
+from kernelmill.judge.correctness import sample_positions
+from kernelmill.judge.profiling import Sampler
+from kernelmill.judge.protocol import OutputTensor
+from kernelmill.judge.subject import Subject, Timing
+from kernelmill.judge.verdict import Profile
+from kernelmill.sandbox import CellProtocolError
+from kernelmill.tensors.layout import is_floating, widen
+
+_CHECKED_ELEMENTS = 512
+_TIMED_SLACK = 2.0
+"""The timed check compares two float32 results: twice the budget against float64."""
+_PROFILE_BATCHES = 3
+_WARM_UP_BATCHES = 2
+CLOCK = "host clock of the judge; the runner lives only inside it"
+
+
+class TimedAnswerWrong(Exception):
+    """A timed call did not give the right answer by the time it said it had."""
+
+
+class Contestant(NamedTuple):
+    subject: Subject
+    outputs: list[OutputTensor]
+    """How its outputs lie in memory."""
+
+
+class Samples(NamedTuple):
+    """Nanoseconds a call, one row a contestant, one column a round."""
+
+    candidate: npt.NDArray[np.float64]
+    baselines: list[npt.NDArray[np.float64]]
+
+
+class Contest:
+    """One candidate against its baselines on one ring of inputs."""
+
+    def __init__(
+        self,
+        candidate: Contestant,
+        baselines: list[Contestant],
+        ring: Ring,
+        case: Case,
+        seconds: float,
+    ) -> None:
+        self._candidate = candidate
+        self._baselines = baselines
+        self._ring = ring
+        self._case = case
+        self._seconds = seconds
+        self._generator = np.random.default_rng()
+
+    def attach(self) -> None:
+        for contestant in (self._candidate, *self._baselines):
+            contestant.subject.attach(self._ring.request(), self._ring.file, self._seconds)
+            contestant.subject.cell.stop()
+
+    def profile(self, kernel_files: frozenset[str]) -> Profile:
+        """Warm the candidate up while looking where its time goes."""
+        sampler = Sampler(self._candidate.subject.cell, kernel_files)
+        for _ in range(_PROFILE_BATCHES):
+            self._ring.refresh(self._generator)
+            body = {"do": "batch", "calls": self._ring.slots}
+            sampler.run(body, self._seconds, self._generator)
+        return sampler.profile()
+
+    def measure(self, rounds: int) -> Samples:
+        """Timed rounds, the order reversed every other round; raises TimedAnswerWrong."""
+        contestants = [self._candidate, *self._baselines]
+        rows: list[list[float]] = [[] for _ in contestants]
+        for _ in range(_WARM_UP_BATCHES):
+            self._round(contestants, range(len(contestants)))
+        for number in range(rounds):
+            order = range(len(contestants))
+            timings = self._round(contestants, order if number % 2 == 0 else reversed(order))
+            for row, timing in zip(rows, timings, strict=True):
+                row.append(timing.nanoseconds / self._ring.slots)
+            self._check(timings, thorough=number == rounds - 1)
+        arrays = [np.asarray(row) for row in rows]
+        return Samples(arrays[0], arrays[1:])
+
+    def _round(self, contestants: list[Contestant], order: object) -> list[Timing]:
+        self._ring.refresh(self._generator)
+        timings: dict[int, Timing] = {}
+        for index in order:  # type: ignore[attr-defined]
+            timings[index] = contestants[index].subject.batch(self._ring.slots, self._seconds)
+        return [timings[index] for index in range(len(contestants))]
+
+    def _check(self, timings: list[Timing], thorough: bool) -> None:
+        """Compare the candidate's answers of this round with eager's, out of stopped memory."""
+        call = int(self._generator.integers(self._ring.slots))
+        ours, theirs = timings[0].pointers, timings[1].pointers
+        if len(ours) != self._ring.slots or len(ours[call]) != len(self._candidate.outputs):
+            raise CellProtocolError("a timed batch without all its outputs")
+        for index, expected in enumerate(self._case.expected):
+            most = expected.eager.size if thorough else _CHECKED_ELEMENTS
+            positions = sample_positions(expected.eager.size, min(most, 65536), self._generator)
+            if positions.size == 0:
+                continue
+            actual = self._candidate.subject.read_elements(
+                self._candidate.outputs[index], ours[call][index], positions
+            )
+            wanted = self._baselines[0].subject.read_elements(
+                self._baselines[0].outputs[index], theirs[call][index], positions
+            )
+            wrong = _count_wrong(actual, wanted, expected.dtype, expected.budget)
+            if wrong > _allowed_wrong(expected.dtype, expected.budget, expected.eager.size, positions.size):
+                raise TimedAnswerWrong(
+                    f"in a timed call {wrong} of {positions.size} elements looked at are wrong"
+                )
+
+
+def _count_wrong(
+    actual: npt.NDArray[np.generic], wanted: npt.NDArray[np.generic], dtype: str, budget: Budget
+) -> int:
+    if not is_floating(dtype):
+        return int(np.count_nonzero(actual != wanted))
+    ours, theirs = widen(actual, dtype), widen(wanted, dtype)
+    with np.errstate(invalid="ignore"):
+        allowed = _TIMED_SLACK * (budget.absolute + budget.relative * np.abs(theirs))
+        right = (np.abs(ours - theirs) <= allowed) | (ours == theirs)
+    right |= np.isnan(ours) & np.isnan(theirs)
+    return int(np.count_nonzero(~right))
+
+
+def _allowed_wrong(dtype: str, budget: Budget, total: int, looked_at: int) -> int:
+    """Discrete outputs may differ where rounding decides, as often as eager's own do."""
+    if is_floating(dtype) or budget.mismatches == 0:
+        return 0
+    return 2 + int(_TIMED_SLACK * budget.mismatches * looked_at / max(1, total))

@@ -1,0 +1,81 @@
+"""What judge and runner say to each other. Answers are decoded strictly: they come from anyone."""
+
+import msgspec
+
+from kernelmill.tensors.layout import Layout, Node
+
+
+class LoadRequest(msgspec.Struct):
+    """Files: the constructor's tensors, then the artefacts in order."""
+
+    sources: dict[str, str]
+    artefacts: list[str]
+    init_arguments: Node
+    init_layout: Layout
+    prebuilt_extensions: bool
+
+
+class ReferenceRequest(msgspec.Struct):
+    source: str
+    scale: str
+    seed: int
+    compiled: bool = False
+
+
+class Loaded(msgspec.Struct):
+    parameters: list[str]
+
+
+class Failed(msgspec.Struct, tag="failed"):
+    """An exception of the code inside."""
+
+    error: str
+    message: str
+    lines: list[str]
+
+
+class TrialRequest(msgspec.Struct):
+    layout: Layout
+    inputs: Node
+    state: dict[str, int]
+    poison: list[tuple[str, tuple[int, ...]]]
+    watched: bool = True
+    """Whether to note the framework operators called (a compiled model cannot be watched)."""
+
+
+class OutputTensor(msgspec.Struct):
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    address: int
+
+
+class TrialDone(msgspec.Struct):
+    outputs: Node
+    tensors: list[OutputTensor]
+    inputs_at: int
+    framework_calls: list[str]
+
+
+class RingRequest(msgspec.Struct):
+    layout: Layout
+    inputs: Node
+    slots: int
+    slot_width: int
+    state: dict[str, int]
+
+
+class BatchDone(msgspec.Struct):
+    pointers: list[list[int]]
+    """Per call, the address of every output tensor."""
+
+
+class CaseMade(msgspec.Struct):
+    """Files: inputs and state; expected outputs (eager's own, then float64)."""
+
+    inputs: Node
+    layout: Layout
+    state: dict[str, int]
+    outputs: Node
+    expected: Layout
+    precise: bool

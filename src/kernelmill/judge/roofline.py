@@ -1,0 +1,35 @@
+"""A floor no honest measurement can be under, from bytes and arithmetic alone."""
+
+import math
+from typing import NamedTuple
+
+from kernelmill.tasks.task import Kind, Task
+from kernelmill.tensors.layout import item_size
+
+# Above every processor there is: a floor must never refuse an honest kernel.
+_CLOCK_PER_MS = 6.0e6
+_BYTES_PER_CYCLE = 128
+_FLOPS_PER_CYCLE = 256
+_LEAST_READ = 1 / 8
+"""How little of its inputs an honest kernel may need to read (slices, masks)."""
+
+
+class Floor(NamedTuple):
+    memory: float
+    """Milliseconds to move the data once: binding."""
+    arithmetic: float
+    """Milliseconds for the reference's own arithmetic: a kernel that finds less to do may beat it."""
+
+
+def least_milliseconds(task: Task, threads: int) -> Floor:
+    reads = sum(_bytes(kind) for kind in (*task.shown.tensors, *task.state.values()))
+    writes = sum(_bytes(kind) for kind in task.outputs)
+    rate = _CLOCK_PER_MS * threads
+    return Floor(
+        memory=(writes + _LEAST_READ * reads) / (rate * _BYTES_PER_CYCLE),
+        arithmetic=task.flops / (rate * _FLOPS_PER_CYCLE),
+    )
+
+
+def _bytes(kind: Kind) -> int:
+    return math.prod(kind.shape) * item_size(kind.dtype)

@@ -1,0 +1,325 @@
+"""The program of a runner: holds a candidate (or the reference) and answers the judge.
+
+Runs inside a cell. Nothing here is trusted once a candidate is loaded: the judge takes outputs
+from memory itself, keeps the clock, and believes no number a runner sends.
+"""
+
+import ctypes
+import importlib.util
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import msgspec
+import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from kernelmill.judge.protocol import (
+    BatchDone,
+    CaseMade,
+    Failed,
+    Loaded,
+    LoadRequest,
+    OutputTensor,
+    ReferenceRequest,
+    RingRequest,
+    TrialDone,
+    TrialRequest,
+)
+from kernelmill.sandbox.channel import Channel, Message
+from kernelmill.tasks.module import TaskModule, widened
+from kernelmill.tensors.layout import Layout, Node
+from kernelmill.tensors.torch_side import View, describe, dtype_name, restore, write
+
+_M_MMAP_MAX, _M_TRIM_THRESHOLD = -4, -1
+_TRACE_LINES = 6
+
+
+def run_candidate(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
+    """Entry: a candidate's ModelNew."""
+    _prepare(arguments["threads"])
+    message = channel.receive()
+    folder = Path(scratch) / "candidate"
+    try:
+        model = _load_candidate(msgspec.convert(message.body, LoadRequest), message.files, folder)
+    except BaseException as error:  # the candidate's own code may raise anything, SystemExit too
+        channel.send(msgspec.to_builtins(_failure(error, folder)))
+        return
+    channel.send(msgspec.to_builtins(Loaded(sorted(dict(model.named_parameters())))))
+    _Runner(channel, model, str(folder)).serve()
+
+
+def run_reference(channel: Channel, arguments: dict[str, Any], _scratch: str) -> None:
+    """Entry: a task's Model, eager or compiled; also makes the cases."""
+    _prepare(arguments["threads"])
+    request = msgspec.convert(channel.receive().body, ReferenceRequest)
+    try:
+        module = TaskModule(request.source, request.scale)
+        model = module.draw({}, "plain", request.seed).model
+        if request.compiled:
+            model = _compiled(model)
+    except Exception as error:  # untrusted task code
+        channel.send(msgspec.to_builtins(_failure(error, Path("<task>"))))
+        return
+    channel.send(msgspec.to_builtins(Loaded(sorted(dict(model.named_parameters())))))
+    runner = _Runner(channel, model, "<task>")
+    runner.also("case", _CaseMaker(module).make)
+    runner.serve()
+
+
+def _prepare(threads: int) -> None:
+    torch.set_num_threads(threads)
+    torch.set_grad_enabled(False)
+    # Memory comes from one heap that is never given back: no page faults inside the clock for
+    # either side, and what was freed (and poisoned) is what the next allocation gets.
+    libc = ctypes.CDLL(None)
+    libc.mallopt(_M_MMAP_MAX, 0)
+    libc.mallopt(_M_TRIM_THRESHOLD, -1)
+
+
+def _compiled(model: nn.Module) -> Any:
+    from torch._inductor import config
+
+    config.compile_threads = 1
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(Path.cwd() / "inductor")
+    return torch.compile(model, dynamic=False)
+
+
+def _load_candidate(request: LoadRequest, files: list[int], folder: Path) -> nn.Module:
+    folder.mkdir()
+    for name, text in request.sources.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    tensor_file, *artefacts = files
+    for name, artefact in zip(request.artefacts, artefacts, strict=True):
+        with os.fdopen(artefact, "rb") as source:
+            (folder / name).write_bytes(source.read())
+    if request.prebuilt_extensions:
+        _serve_prebuilt_extensions(folder)
+    view = View(tensor_file, request.init_layout, shared=False)
+    arguments = restore(request.init_arguments, [t.clone() for t in view.tensors])
+    view.close()
+    module = _import(folder / "model.py")
+    if not hasattr(module, "ModelNew"):
+        raise AttributeError("model.py does not define ModelNew")
+    model = module.ModelNew(*arguments)
+    if not isinstance(model, nn.Module):
+        raise TypeError("ModelNew is not a torch.nn.Module")
+    return model
+
+
+def _import(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("candidate_model", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _serve_prebuilt_extensions(folder: Path) -> None:
+    """Let `load_inline` return what the build gate has already built from the same call."""
+    from torch.utils import cpp_extension
+
+    def load_prebuilt(name: str, *_: Any, **__: Any) -> ModuleType:
+        spec = importlib.util.spec_from_file_location(name, folder / f"{name}.so")
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    cpp_extension.load_inline = load_prebuilt
+
+
+def _failure(error: BaseException, folder: Path) -> Failed:
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if str(folder) in frame.filename]
+    lines = [
+        f"{Path(frame.filename).name}:{frame.lineno}: {frame.line}"
+        for frame in own[-_TRACE_LINES:]
+    ]
+    message = str(error).strip()[:2000]
+    return Failed(type(error).__name__, message, lines)
+
+
+class _FrameworkCalls(TorchDispatchMode):
+    """Notes every ATen operator a candidate calls."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: dict[str, None] = {}
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        self.names[str(func).removeprefix("aten.")] = None
+        return func(*args, **(kwargs or {}))
+
+
+class _Runner:
+    def __init__(self, channel: Channel, model: Any, folder: str) -> None:
+        self._channel = channel
+        self._model = model
+        self._folder = Path(folder)
+        self._held: Any = None
+        self._view: View | None = None
+        self._slots: list[list[Any]] = []
+        self._commands: dict[str, Callable[[Message], tuple[Any, tuple[int, ...]]]] = {
+            "trial": self._trial,
+            "ring": self._ring,
+            "batch": self._batch,
+        }
+
+    def also(self, name: str, command: Callable[[Message], tuple[Any, tuple[int, ...]]]) -> None:
+        self._commands[name] = command
+
+    def serve(self) -> None:
+        while True:
+            message = self._channel.receive()
+            try:
+                answer, files = self._commands[message.body["do"]](message)
+            except BaseException as error:  # the candidate's own code, SystemExit included
+                answer, files = _failure(error, self._folder), ()
+            self._channel.send(msgspec.to_builtins(answer), files)
+            for file in (*files, *message.files):
+                os.close(file)
+
+    def _trial(self, message: Message) -> tuple[TrialDone, tuple[int, ...]]:
+        request = msgspec.convert(message.body, TrialRequest)
+        view = self._bind(message.files[0], request.layout, request.state, shared=False)
+        inputs = restore(request.inputs, view.tensors)
+        _poison(request.poison)
+        calls = _FrameworkCalls()
+        with calls if request.watched else nullcontext():
+            self._held = self._model(*inputs)
+        tensors: list[torch.Tensor] = []
+        node = describe(self._held, tensors)
+        done = TrialDone(
+            outputs=node,
+            tensors=[_output(tensor) for tensor in tensors],
+            inputs_at=view.address,
+            framework_calls=list(calls.names),
+        )
+        return done, ()
+
+    def _ring(self, message: Message) -> tuple[Loaded, tuple[int, ...]]:
+        request = msgspec.convert(message.body, RingRequest)
+        view = self._bind(message.files[0], request.layout, request.state, shared=True)
+        width = request.slot_width
+        self._slots = [
+            restore(request.inputs, view.tensors[slot * width : (slot + 1) * width])
+            for slot in range(request.slots)
+        ]
+        return Loaded([]), ()
+
+    def _batch(self, message: Message) -> tuple[BatchDone, tuple[int, ...]]:
+        self._held = None
+        model = self._model
+        self._held = [model(*slot) for slot in self._slots[: message.body["calls"]]]
+        return BatchDone([_pointers(value) for value in self._held]), ()
+
+    def _bind(self, file: int, layout: Layout, state: dict[str, int], shared: bool) -> View:
+        """Map the tensors and make the state part of them the model's state."""
+        self._held, self._slots = None, []
+        view = View(file, layout, shared)
+        parameters = dict(self._model.named_parameters())
+        values = {
+            name: view.tensors[index] if name in parameters else view.tensors[index].clone()
+            for name, index in state.items()
+        }
+        self._model.load_state_dict(values, strict=True, assign=True)
+        if self._view is not None:
+            self._view.close()
+        self._view = view
+        return view
+
+
+def _poison(outputs: list[tuple[str, tuple[int, ...]]]) -> None:
+    """Fill and free memory of the outputs' sizes, so that what is not written shows."""
+    rubbish = []
+    for dtype_text, shape in outputs:
+        dtype = getattr(torch, dtype_text)
+        value = float("nan") if dtype.is_floating_point else 113
+        rubbish += [torch.full(shape, value, dtype=dtype) for _ in range(2)]
+    del rubbish
+
+
+def _output(tensor: torch.Tensor) -> OutputTensor:
+    plain = type(tensor) is torch.Tensor and tensor.layout is torch.strided
+    if not plain or tensor.device.type != "cpu":
+        raise TypeError(f"an output is a {type(tensor).__name__} on {tensor.device}, not a Tensor")
+    return OutputTensor(
+        dtype=dtype_name(tensor.dtype),
+        shape=tuple(tensor.shape),
+        strides=tuple(tensor.stride()),
+        address=tensor.data_ptr(),
+    )
+
+
+def _pointers(value: Any) -> list[int]:
+    if isinstance(value, torch.Tensor):
+        return [value.data_ptr()]
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        return [pointer for item in value for pointer in _pointers(item)]
+    return []
+
+
+class _CaseMaker:
+    def __init__(self, module: TaskModule) -> None:
+        self._module = module
+
+    def make(self, message: Message) -> tuple[CaseMade, tuple[int, ...]]:
+        body = message.body
+        draw = self._module.draw(body["constants"], body["flavour"], body["seed"])
+        inputs: list[torch.Tensor] = []
+        node = describe(draw.inputs, inputs)
+        state = draw.model.state_dict()
+        given = write([*inputs, *state.values()])
+        exact, precise = _outputs_in_float64(draw.model, draw.inputs)
+        outputs: list[torch.Tensor] = []
+        output_node: Node = describe(draw.model(*draw.inputs), outputs)
+        expected = write([*outputs, *exact])
+        made = CaseMade(
+            inputs=node,
+            layout=given.layout,
+            state={name: len(inputs) + index for index, name in enumerate(state)},
+            outputs=output_node,
+            expected=expected.layout,
+            precise=precise,
+        )
+        return made, (given.file, expected.file)
+
+
+def _outputs_in_float64(model: nn.Module, inputs: list[Any]) -> tuple[list[torch.Tensor], bool]:
+    """Outputs in float64, and whether they are: code with a fixed dtype inside cannot widen."""
+    outputs: list[torch.Tensor] = []
+    try:
+        describe(widened(model)(*widened(inputs)), outputs)
+        return outputs, True
+    except (RuntimeError, TypeError):
+        outputs.clear()
+        import copy
+
+        describe(copy.deepcopy(model)(*inputs), outputs)
+        return [t.double() if t.is_floating_point() else t for t in outputs], False
+
+
+def make_init_arguments(channel: Channel, arguments: dict[str, Any], _scratch: str) -> None:
+    """Entry: the constructor arguments of a task's Model."""
+    torch.set_grad_enabled(False)
+    request = msgspec.convert(channel.receive().body, ReferenceRequest)
+    tensors: list[torch.Tensor] = []
+    torch.manual_seed(request.seed)
+    node = describe(TaskModule(request.source, request.scale).init_arguments(), tensors)
+    written = write(tensors)
+    body = {"arguments": msgspec.to_builtins(node), "layout": msgspec.to_builtins(written.layout)}
+    channel.send(body, (written.file,))

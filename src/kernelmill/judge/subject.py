@@ -1,0 +1,103 @@
+"""A model in a cell, as the judge talks to it: the candidate's or the reference's."""
+
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from kernelmill.judge.protocol import BatchDone, Failed, Loaded, OutputTensor, TrialDone
+from kernelmill.sandbox import Cell, CellProtocolError
+from kernelmill.tensors.layout import as_array, item_size, known
+
+_Answer = TypeVar("_Answer")
+
+
+class RunnerRaised(Exception):
+    """The code inside raised an exception."""
+
+    def __init__(self, failed: Failed) -> None:
+        self.failed = failed
+        super().__init__(f"{failed.error}: {failed.message.partition(chr(10))[0][:300]}")
+
+
+class Timing(NamedTuple):
+    pointers: list[list[int]]
+    nanoseconds: int
+
+
+class Subject:
+    """Wraps a cell that runs `kernelmill.judge.runner`. Ends with its cell."""
+
+    def __init__(self, cell: Cell, load: dict[str, Any], files: tuple[int, ...], seconds: float):
+        self.cell = cell
+        self.parameters = self.ask(load, Loaded, seconds, files)[0].parameters
+
+    def ask(
+        self,
+        body: dict[str, Any],
+        kind: type[_Answer],
+        seconds: float,
+        files: tuple[int, ...] = (),
+    ) -> tuple[_Answer, list[int]]:
+        message = self.cell.request(body, seconds, files)
+        return _decode(message.body, kind), message.files
+
+    def trial(self, body: dict[str, Any], file: int, seconds: float) -> TrialDone:
+        return self.ask({"do": "trial", **body}, TrialDone, seconds, (file,))[0]
+
+    def attach(self, request: dict[str, Any], file: int, seconds: float) -> None:
+        self.ask(request, Loaded, seconds, (file,))
+
+    def batch(self, calls: int, seconds: float) -> Timing:
+        """A timed batch: the cell is stopped before and after."""
+        timed = self.cell.timed({"do": "batch", "calls": calls}, seconds)
+        done = _decode(timed.answer, BatchDone)
+        return Timing(done.pointers, timed.nanoseconds)
+
+    def untimed_batch(self, calls: int, seconds: float) -> BatchDone:
+        return self.ask({"do": "batch", "calls": calls}, BatchDone, seconds)[0]
+
+    def read_output(self, output: OutputTensor) -> npt.NDArray[Any]:
+        """The whole tensor out of the cell's memory, contiguous."""
+        size = item_size(output.dtype)
+        if 0 in output.shape:
+            return np.empty(output.shape)
+        last = sum((n - 1) * s for n, s in zip(output.shape, output.strides, strict=True))
+        count = int(np.prod(output.shape, dtype=np.int64))
+        if min(output.strides, default=0) < 0 or last + 1 > 4 * count + 64:
+            raise CellProtocolError(f"an output with strides {output.strides}")
+        raw = self.cell.read([(output.address, (last + 1) * size)])
+        flat = as_array(raw, output.dtype, (last + 1,))
+        return np.lib.stride_tricks.as_strided(
+            flat, output.shape, tuple(s * size for s in output.strides)
+        )
+
+    def read_elements(
+        self, output: OutputTensor, address: int, positions: npt.NDArray[np.int64]
+    ) -> npt.NDArray[Any]:
+        """Single elements, by their row-major positions, of a tensor like `output`."""
+        size = item_size(output.dtype)
+        indices = np.unravel_index(positions, output.shape or (1,))
+        offsets = np.zeros(positions.size, np.int64)
+        for axis, stride in zip(indices, output.strides, strict=False):
+            offsets += axis * stride
+        spans = [(address + int(offset) * size, size) for offset in offsets]
+        return as_array(self.cell.read(spans), output.dtype, (positions.size,))
+
+    def close(self) -> None:
+        self.cell.close()
+
+
+def _decode(body: dict[str, Any], kind: type[_Answer]) -> _Answer:
+    try:
+        if body.get("type") == "failed":
+            raise RunnerRaised(msgspec.convert(body, Failed))
+        answer = msgspec.convert(body, kind)
+    except msgspec.ValidationError as error:
+        raise CellProtocolError(f"an answer out of form: {error}") from error
+    if isinstance(answer, TrialDone):
+        for output in answer.tensors:
+            if not known(output.dtype) or len(output.shape) != len(output.strides):
+                raise CellProtocolError(f"an output of type {output.dtype}")
+    return answer

@@ -1,0 +1,252 @@
+"""The parent's handles: the warm process, and the cells forked from it."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from kernelmill.sandbox import syscalls
+from kernelmill.sandbox.channel import Channel, ChannelClosed, Message, channel_pair
+from kernelmill.sandbox.failures import (
+    CellCrashed,
+    CellFailure,
+    CellLimitExceeded,
+    CellProtocolError,
+    CellTimeout,
+)
+from kernelmill.sandbox.features import Features
+from kernelmill.sandbox.policy import Policy
+
+_Result = TypeVar("_Result")
+_SPAWN_SECONDS = 30.0
+_IMPORT_SECONDS = 180.0
+_END_SECONDS = 10.0
+_ENVIRONMENT = {
+    "LANG": "C.UTF-8",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONHASHSEED": "0",
+    "PYTHONNOUSERSITE": "1",
+    "TORCH_CPP_LOG_LEVEL": "ERROR",
+}
+
+
+class Timed(NamedTuple):
+    answer: dict[str, Any]
+    nanoseconds: int
+
+
+class Cell:
+    """A confined process and the conversation with it.
+
+    `request` and `timed` raise a `CellFailure` when no proper answer comes; the cell is dead
+    after that. A stopped cell uses no processor time; `timed` lets it live only inside the clock.
+    """
+
+    def __init__(self, channel: Channel, control: Channel, log: int) -> None:
+        self._channel = channel
+        self._control = control
+        self._log = log
+        self._closed = False
+        self.pid = self._guarded(lambda: channel.peer_process(_SPAWN_SECONDS))
+
+    def request(
+        self, body: dict[str, Any], timeout: float, files: tuple[int, ...] = ()
+    ) -> Message:
+        """Send one message, wait for one answer."""
+
+        def converse() -> Message:
+            self._channel.send(body, files)
+            return self._channel.receive(timeout)
+
+        return self._guarded(converse)
+
+    def timed(self, body: dict[str, Any], timeout: float) -> Timed:
+        """Send one message to the stopped cell; the clock runs while the cell does."""
+
+
+        def converse() -> Timed:
+            self._channel.send(body)
+            start = time.perf_counter_ns()
+            self._signal(signal.SIGCONT)
+            message = self._channel.receive(timeout)
+            end = time.perf_counter_ns()
+            self._signal(signal.SIGSTOP)
+            return Timed(message.body, end - start)
+
+        return self._guarded(converse)
+
+    @property
+    def answers(self) -> int:
+        """The file on which an answer arrives, for `select`."""
+        return self._channel.fileno()
+
+    def send(self, body: dict[str, Any]) -> None:
+        """Half of a request; `receive` is the other."""
+        self._guarded(lambda: self._channel.send(body))
+
+    def receive(self, timeout: float) -> Message:
+        return self._guarded(lambda: self._channel.receive(timeout))
+
+    def stop(self) -> None:
+        self._guarded(lambda: self._signal(signal.SIGSTOP))
+
+    def resume(self) -> None:
+        self._guarded(lambda: self._signal(signal.SIGCONT))
+
+    def read(self, spans: list[tuple[int, int]]) -> bytearray:
+        """Bytes of the cell's memory, as (address, length) spans, taken without its help."""
+        try:
+            return syscalls.read_memory(self.pid, spans)
+        except OSError as error:
+            raise CellProtocolError(f"its answer is not in its memory: {error}") from error
+
+    def threads(self) -> list[int]:
+        try:
+            return [int(name) for name in os.listdir(f"/proc/{self.pid}/task")]
+        except FileNotFoundError:
+            return []
+
+    def log(self) -> str:
+        """What the cell printed, up to its limit."""
+        size = os.fstat(self._log).st_size
+        return os.pread(self._log, size, 0).rstrip(b"\0").decode(errors="replace")
+
+    def close(self) -> None:
+        """End everything inside and wait until it is gone."""
+        if self._closed:
+            return
+        self._closed = True
+        self._channel.close()
+        # Shutting down our half tells the warden; its own end closes the other half.
+        sock = socket.socket(fileno=os.dup(self._control.fileno()))
+        try:
+            sock.shutdown(socket.SHUT_WR)
+            sock.settimeout(_END_SECONDS)
+            while sock.recv(4096):
+                pass
+        except (TimeoutError, OSError):
+            pass
+        finally:
+            sock.close()
+            self._control.close()
+            os.close(self._log)
+
+    def __enter__(self) -> "Cell":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _guarded(self, action: Callable[[], _Result]) -> _Result:
+        """Whatever goes wrong in a conversation ends the cell and says why."""
+        try:
+            return action()
+        except (ChannelClosed, CellFailure) as error:
+            failure = self._explain(error)
+            self.close()
+            raise failure from error
+
+    def _signal(self, number: int) -> None:
+        try:
+            os.kill(self.pid, number)
+        except ProcessLookupError as error:
+            raise ChannelClosed from error
+
+    def _explain(self, error: Exception) -> CellFailure:
+        """The true reason behind a closed channel: what the warden says of the end."""
+        if isinstance(error, CellTimeout | CellProtocolError):
+            return error
+        try:
+            end = self._control.receive(_END_SECONDS).body
+        except (ChannelClosed, CellFailure):
+            return CellCrashed(None, None, self._last_line())
+        if end.get("event") == "limit":
+            return CellLimitExceeded(end["limit"], end["detail"])
+        return CellCrashed(end["exit_code"], end["signal_number"], self._last_line())
+
+    def _last_line(self) -> str:
+        lines = [line for line in self.log().splitlines() if line.strip()]
+        return lines[-1][:500] if lines else ""
+
+
+class Zygote:
+    """The warm process. Safe to use from several threads."""
+
+    def __init__(self, modules: tuple[str, ...], threads: int) -> None:
+        """Start it with `modules` imported; cells compute with `threads` threads."""
+        ours, theirs = channel_pair()
+        self._channel = ours
+        self._lock = threading.Lock()
+        number = theirs.fileno()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "kernelmill.sandbox.zygote", str(number), *modules],
+            pass_fds=(number,),
+            env=_environment(threads),
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+            cwd="/",
+        )
+        theirs.close()
+        try:
+            hello = ours.receive(_IMPORT_SECONDS)
+        except (ChannelClosed, CellFailure) as error:
+            self.close()
+            raise RuntimeError("the warm process did not start; its error is above") from error
+        self.features = msgspec.convert(hello.body["features"], Features)
+
+    def spawn(self, entry: str, arguments: dict[str, Any], policy: Policy) -> Cell:
+        """Fork a cell that runs `entry` ("module:function" of an imported module)."""
+        tier = min(policy.tier, self.features.tier)
+        policy = msgspec.structs.replace(policy, tier=tier)
+        channel, channel_theirs = channel_pair()
+        control, control_theirs = channel_pair()
+        log = _sealed_log(policy.limits.log_bytes)
+        body = {
+            "entry": entry,
+            "arguments": arguments,
+            "policy": msgspec.to_builtins(policy),
+        }
+        with self._lock:
+            self._channel.send(body, (channel_theirs.fileno(), control_theirs.fileno(), log))
+        channel_theirs.close()
+        control_theirs.close()
+        return Cell(channel, control, log)
+
+    def close(self) -> None:
+        self._channel.close()
+        try:
+            self._process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def __enter__(self) -> "Zygote":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _environment(threads: int) -> dict[str, str]:
+    """Nothing of the caller's environment but where programs are found: no keys travel."""
+    path = os.environ.get("PATH", os.defpath)
+    return {**_ENVIRONMENT, "PATH": path, "OMP_NUM_THREADS": str(threads), "HOME": "/"}
+
+
+def _sealed_log(size: int) -> int:
+    """A file in memory that cannot grow: printing gigabytes fills it and no more."""
+    import fcntl
+
+    log = os.memfd_create("log", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(log, size)
+    seals = fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
+    fcntl.fcntl(log, fcntl.F_ADD_SEALS, seals)
+    return log

@@ -1,0 +1,87 @@
+"""The few system calls that Python has no wrapper for."""
+
+import ctypes
+import os
+import platform
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+CLONE_NEWNS = 0x00020000
+CLONE_NEWCGROUP = 0x02000000
+CLONE_NEWUTS = 0x04000000
+CLONE_NEWIPC = 0x08000000
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWPID = 0x20000000
+CLONE_NEWNET = 0x40000000
+
+MS_NOSUID = 0x2
+MS_NODEV = 0x4
+MS_REC = 0x4000
+MS_PRIVATE = 0x40000
+
+PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
+PR_SET_SECCOMP = 22
+PR_SET_CHILD_SUBREAPER = 36
+PR_SET_NO_NEW_PRIVS = 38
+
+MACHINE = platform.machine()
+
+
+def check(result: int, what: str) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result
+
+
+def syscall(number: int, *arguments: object) -> int:
+    return int(_libc.syscall(ctypes.c_long(number), *arguments))
+
+
+def unshare(flags: int) -> None:
+    check(_libc.unshare(flags), "unshare")
+
+
+def mount(source: str, target: str, kind: str | None, flags: int, options: str | None) -> None:
+    def encode(text: str | None) -> bytes | None:
+        return None if text is None else text.encode()
+
+    result = _libc.mount(
+        encode(source), encode(target), encode(kind), ctypes.c_ulong(flags), encode(options)
+    )
+    check(result, f"mount {target}")
+
+
+def prctl(option: int, argument: int = 0, pointer: object = 0) -> None:
+    zero = ctypes.c_ulong(0)
+    check(_libc.prctl(option, ctypes.c_ulong(argument), pointer, zero, zero), f"prctl {option}")
+
+
+class _IoVector(ctypes.Structure):
+    _fields_ = [("base", ctypes.c_void_p), ("length", ctypes.c_size_t)]
+
+
+_MOST_VECTORS = 1024
+
+
+def read_memory(pid: int, spans: list[tuple[int, int]]) -> bytearray:
+    """The bytes of (address, length) spans of another process, one after the other."""
+    total = sum(length for _, length in spans)
+    result = bytearray(total)
+    if total == 0:
+        return result
+    target = ctypes.addressof(ctypes.c_char.from_buffer(result))
+    for first in range(0, len(spans), _MOST_VECTORS):
+        part = spans[first : first + _MOST_VECTORS]
+        expected = sum(length for _, length in part)
+        local = _IoVector(target, expected)
+        remote = (_IoVector * len(part))(*[_IoVector(*span) for span in part])
+        count = _libc.process_vm_readv(
+            pid, ctypes.byref(local), ctypes.c_ulong(1), remote, ctypes.c_ulong(len(part)),
+            ctypes.c_ulong(0),
+        )  # fmt: skip
+        if check(count, "process_vm_readv") != expected:
+            raise OSError(14, f"only {count} of {expected} bytes are mapped in process {pid}")
+        target += expected
+    return result

@@ -1,0 +1,123 @@
+"""Finding task files: a built-in suite, a file, a folder, a KernelBench checkout.
+
+Nothing is executed here; a task file is as untrusted as a candidate.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from kernelmill.errors import TaskError, UsageError
+from kernelmill.tasks.families import family_of_folder
+
+_BUILT_IN = Path(__file__).with_name("suites")
+_LARGEST = 1 << 20
+_SCHEMES = {
+    # scheme -> where the tasks lie below a checkout
+    "kernelbench": "KernelBench",
+    "multikernelbench": "reference",
+}
+
+
+class TaskFile(msgspec.Struct, frozen=True):
+    """A task before anything of it has run."""
+
+    id: str
+    path: str
+    source: str
+    family: str | None
+    """As its folder says; None where the folder's name says nothing."""
+
+
+def suite_names() -> tuple[str, ...]:
+    return tuple(sorted(p.name for p in _BUILT_IN.iterdir() if any(p.rglob("*.py"))))
+
+
+def load_suite(spec: str) -> tuple[TaskFile, ...]:
+    """The tasks behind a name: `starter`, `starter/gelu`, a path, `kernelbench:PATH/level1`."""
+    scheme, _, rest = spec.partition(":")
+    if rest and scheme in _SCHEMES:
+        return _load_checkout(scheme, Path(rest))
+    if (built_in := _load_built_in(spec)) is not None:
+        return built_in
+    path = Path(spec)
+    if path.is_file():
+        return (_read(path, path.stem, None),)
+    if path.is_dir():
+        return _load_folder(path, path.resolve().name)
+    raise UsageError(
+        f"no suite, file or folder is called {spec!r}; built-in suites: {', '.join(suite_names())}"
+    )
+
+
+def _load_built_in(spec: str) -> tuple[TaskFile, ...] | None:
+    suite, _, name = spec.partition("/")
+    if suite not in suite_names():
+        return None
+    tasks = _load_folder(_BUILT_IN / suite, suite)
+    if not name:
+        return tasks
+    found = tuple(task for task in tasks if task.id == spec)
+    if not found:
+        names = ", ".join(task.id.partition("/")[2] for task in tasks)
+        raise UsageError(f"suite {suite!r} has no task {name!r}; it has {names}")
+    return found
+
+
+def _load_checkout(scheme: str, path: Path) -> tuple[TaskFile, ...]:
+    if not path.exists():
+        raise UsageError(f"{scheme}: there is no folder {path}")
+    inner = path / _SCHEMES[scheme]
+    return _load_folder(inner if inner.is_dir() else path, path.name)
+
+
+def _load_folder(folder: Path, suite: str) -> tuple[TaskFile, ...]:
+    tasks = tuple(
+        _read(path, f"{suite}/{path.stem}", family_of_folder(path.parent.name))
+        for path in _task_paths(folder)
+    )
+    if not tasks:
+        raise UsageError(f"{folder} holds no task: no Python file in it defines Model")
+    return tasks
+
+
+def _task_paths(folder: Path) -> Iterator[Path]:
+    def key(path: Path) -> tuple[str, list[int | str]]:
+        parts = re.split(r"(\d+)", path.stem)
+        return str(path.parent), [int(p) if p.isdigit() else p for p in parts if p]
+
+    for path in sorted(folder.rglob("*.py"), key=key):
+        if path.is_file() and re.search(r"^class Model\b", _text(path), re.MULTILINE):
+            yield path
+
+
+def _read(path: Path, identity: str, family: str | None) -> TaskFile:
+    source = _text(path)
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError) as error:
+        raise TaskError(f"{path} is not a Python file: {error}") from error
+    defined = {
+        node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)
+    }
+    missing = [name for name in ("Model", "get_inputs", "get_init_inputs") if name not in defined]
+    if missing:
+        raise TaskError(
+            f"{path} is not a task: it does not define {' or '.join(missing)} "
+            "(KernelBench's format: class Model, get_inputs(), get_init_inputs())"
+        )
+    return TaskFile(identity, str(path), source, family)
+
+
+def _text(path: Path) -> str:
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise TaskError(f"{path} is larger than a task file can be (1 MiB)")
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise TaskError(f"{path} is not a text file: {error}") from error
+    except OSError as error:
+        raise TaskError(f"cannot read {path}: {error.strerror}") from error

@@ -1,0 +1,145 @@
+"""A task file at work. Imported inside cells only: this is where untrusted task code runs."""
+
+import copy
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+
+from kernelmill.tasks.task import Constants
+
+
+class UnusableTask(Exception):
+    """What is wrong with the task, for its author."""
+
+
+class Draw(NamedTuple):
+    """One model and one set of inputs, drawn from one seed."""
+
+    model: nn.Module
+    inputs: list[Any]
+
+
+class TaskModule:
+    """The namespace of a task file, with its size constants under control."""
+
+    def __init__(self, source: str, scale: str) -> None:
+        self._module = types.ModuleType("kernelmill_task")
+        exec(compile(source, "<task>", "exec"), self._module.__dict__)
+        scales = getattr(self._module, "SCALES", {})
+        if scale != "cpu" and scale not in scales and scales:
+            raise UnusableTask(f"it has no sizes for scale {scale!r}, only {', '.join(scales)}")
+        self._module.__dict__.update(scales.get(scale, {}))
+
+    @property
+    def declared_hidden(self) -> list[Constants] | None:
+        """The HIDDEN list of the file; None where it has none."""
+        return getattr(self._module, "HIDDEN", None)
+
+    def free_constants(self) -> dict[str, int]:
+        """Sizes that get_inputs reads and nothing else depends on."""
+        reads = set(self._module.get_inputs.__code__.co_names)
+        fixed = set(self._module.get_init_inputs.__code__.co_names)
+        values = vars(self._module)
+        return {
+            name: values[name]
+            for name in sorted(reads - fixed)
+            if type(values.get(name)) is int and values[name] > 1
+        }
+
+    @contextmanager
+    def sized(self, constants: Constants) -> Iterator[None]:
+        before = {name: vars(self._module)[name] for name in constants}
+        vars(self._module).update(constants)
+        try:
+            yield
+        finally:
+            vars(self._module).update(before)
+
+    def init_arguments(self) -> list[Any]:
+        return list(self._module.get_init_inputs())
+
+    def inputs(self, seed: int) -> list[Any]:
+        torch.manual_seed(seed)
+        inputs = self._module.get_inputs()
+        if not isinstance(inputs, list | tuple):
+            raise UnusableTask("get_inputs() does not return a list")
+        return list(inputs)
+
+    def model(self, seed: int) -> nn.Module:
+        torch.manual_seed(seed)
+        arguments = self.init_arguments()
+        torch.manual_seed(seed)
+        model = self._module.Model(*arguments)
+        if not isinstance(model, nn.Module):
+            raise UnusableTask("Model is not a torch.nn.Module")
+        return model
+
+    def draw(self, constants: Constants, flavour: str, seed: int) -> Draw:
+        """A model with random state and inputs of one flavour; the same again for one seed."""
+        with self.sized(constants):
+            model = self.model(seed)
+            inputs = self.inputs(seed + 1)
+        generator = torch.Generator().manual_seed(seed + 2)
+        randomise_state(model, generator)
+        return Draw(model, [_flavoured(value, flavour, generator) for value in inputs])
+
+
+def randomise_state(model: nn.Module, generator: torch.Generator) -> None:
+    """Move parameters and buffers off their defaults, so that none of them can be assumed."""
+
+    def noise(like: torch.Tensor) -> torch.Tensor:
+        return torch.randn(like.shape, generator=generator).to(like.dtype)
+
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.is_floating_point() and parameter.numel():
+                spread = max(float(parameter.std(correction=0)), 0.1 if _constant(parameter) else 0)
+                parameter.add_(0.5 * spread * noise(parameter))
+        for buffer in model.buffers():
+            # A buffer that varies is a table (masks, rotary angles): part of the function.
+            if buffer.is_floating_point() and buffer.numel() and _constant(buffer):
+                positive = bool((buffer > 0).all())
+                change = noise(buffer)
+                buffer.mul_(torch.exp(0.3 * change)) if positive else buffer.add_(0.1 * change)
+
+
+def _constant(tensor: torch.Tensor) -> bool:
+    return bool((tensor == tensor.reshape(-1)[0]).all())
+
+
+def _flavoured(value: Any, flavour: str, generator: torch.Generator) -> Any:
+    if isinstance(value, list | tuple):
+        return type(value)(_flavoured(item, flavour, generator) for item in value)
+    if flavour == "plain" or not isinstance(value, torch.Tensor) or not value.is_floating_point():
+        return value
+    shape = value.shape
+    if flavour == "symmetric":
+        signs = torch.randint(0, 2, shape, generator=generator) * 2 - 1
+        return value * signs.to(value.dtype)
+    if flavour == "heavy":
+        factor = torch.exp(0.8 * torch.randn(shape, generator=generator))
+        return value * factor.to(value.dtype)
+    raise ValueError(flavour)
+
+
+FLAVOURS = ("plain", "symmetric", "heavy")
+
+
+def widened(value: Any) -> Any:
+    """The same in float64: a tensor, a container, or a whole module with its plain attributes."""
+    if isinstance(value, torch.Tensor):
+        return value.double() if value.is_floating_point() else value
+    if isinstance(value, list | tuple):
+        return type(value)(widened(item) for item in value)
+    if isinstance(value, nn.Module):
+        model = copy.deepcopy(value).double()
+        for module in model.modules():
+            for name, attribute in vars(module).items():
+                if isinstance(attribute, torch.Tensor) and attribute.is_floating_point():
+                    setattr(module, name, attribute.double())
+        return model
+    return value

@@ -1,0 +1,31 @@
+"""Exponential linear unit with a chosen alpha. Tests a branch with an exponential on one side
+only."""
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Model(nn.Module):
+    def __init__(self, alpha: float) -> None:
+        super().__init__()
+        self.alpha = alpha
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return F.elu(x, self.alpha)
+
+
+batch = 1024
+features = 4096
+alpha = 1.3
+
+SCALES = {"gpu": {"batch": 8192, "features": 16384}}
+HIDDEN = [{"batch": 3}, {"batch": 37, "features": 1009}, {"batch": 1, "features": 7919}]
+
+
+def get_inputs() -> list[torch.Tensor]:
+    return [torch.randn(batch, features)]
+
+
+def get_init_inputs() -> list:
+    return [alpha]

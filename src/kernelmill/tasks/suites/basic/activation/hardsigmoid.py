@@ -1,0 +1,26 @@
+"""Piecewise linear sigmoid, clamp(x / 6 + 1/2, 0, 1). Pure bandwidth; inputs reach both flat
+ends."""
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Model(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return F.hardsigmoid(x)
+
+
+batch = 1456
+features = 4096
+
+SCALES = {"gpu": {"batch": 8192, "features": 16384}}
+HIDDEN = [{"batch": 3}, {"batch": 37, "features": 1009}, {"batch": 1, "features": 7919}]
+
+
+def get_inputs() -> list[torch.Tensor]:
+    return [2.0 * torch.randn(batch, features)]
+
+
+def get_init_inputs() -> list:
+    return []

@@ -1,0 +1,26 @@
+"""Logarithm of the sigmoid. Needs the stable form -softplus(-x); the naive one overflows or returns
+minus infinity."""
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Model(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return F.logsigmoid(x)
+
+
+batch = 1024
+features = 4096
+
+SCALES = {"gpu": {"batch": 8192, "features": 16384}}
+HIDDEN = [{"batch": 3}, {"batch": 37, "features": 1009}, {"batch": 1, "features": 7919}]
+
+
+def get_inputs() -> list[torch.Tensor]:
+    return [4.0 * torch.randn(batch, features)]
+
+
+def get_init_inputs() -> list:
+    return []

@@ -1,0 +1,38 @@
+"""3x3 convolution whose taps are spread by a dilation, with matching padding. Neighbouring outputs
+share no neighbouring inputs."""
+
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: int, dilation: int
+    ) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(
+            in_channels, out_channels, kernel_size, padding=dilation, dilation=dilation
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.conv(x)
+
+
+batch = 4
+in_channels = 32
+out_channels = 48
+kernel_size = 3
+dilation = 3
+height = 56
+width = 56
+
+SCALES = {"gpu": {"batch": 64, "in_channels": 128, "out_channels": 128}}
+HIDDEN = [{"batch": 1, "height": 13, "width": 31}, {"batch": 3, "height": 29, "width": 17}]
+
+
+def get_inputs() -> list[torch.Tensor]:
+    return [torch.randn(batch, in_channels, height, width)]
+
+
+def get_init_inputs() -> list:
+    return [in_channels, out_channels, kernel_size, dilation]

@@ -1,0 +1,37 @@
+"""Mean over overlapping 3x3 windows of images with unit stride, where padded zeros are left out of
+the count."""
+
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def __init__(self, kernel_size: int, stride: int, padding: int) -> None:
+        super().__init__()
+        self.pool = nn.AvgPool2d(kernel_size, stride, padding, count_include_pad=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.pool(x)
+
+
+batch = 8
+channels = 32
+height = 56
+width = 56
+kernel_size = 3
+stride = 1
+padding = 1
+
+SCALES = {"gpu": {"batch": 128, "channels": 64, "height": 112, "width": 112}}
+HIDDEN = [
+    {"batch": 1, "height": 13, "width": 31},
+    {"batch": 3, "channels": 5, "height": 29, "width": 17},
+]
+
+
+def get_inputs() -> list[torch.Tensor]:
+    return [torch.randn(batch, channels, height, width)]
+
+
+def get_init_inputs() -> list:
+    return [kernel_size, stride, padding]

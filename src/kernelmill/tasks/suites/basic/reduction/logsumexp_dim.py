@@ -1,0 +1,36 @@
+"""Logarithm of the sum of exponentials along the last dimension. Needs the maximum subtracted,
+ideally in a single online pass."""
+
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.logsumexp(x, dim=self.dim)
+
+
+batch = 16
+rows = 256
+cols = 896
+dim = 2
+
+SCALES = {"gpu": {"batch": 64, "rows": 2048, "cols": 2048}}
+HIDDEN = [
+    {"batch": 1, "rows": 3, "cols": 1009},
+    {"batch": 7, "rows": 211, "cols": 13},
+    {"batch": 5, "rows": 37, "cols": 101},
+]
+
+
+def get_inputs() -> list[torch.Tensor]:
+    offset = 5.0 * torch.randn(batch, rows, 1)
+    return [2.0 * torch.randn(batch, rows, cols) + offset]
+
+
+def get_init_inputs() -> list:
+    return [dim]

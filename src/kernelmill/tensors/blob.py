@@ -1,0 +1,57 @@
+"""A file in memory that holds tensors: written once, sealed, then passed from hand to hand."""
+
+import fcntl
+import mmap
+import os
+from typing import Any
+
+import numpy.typing as npt
+
+from kernelmill.tensors.layout import Layout, as_array
+
+_SEAL_FUTURE_WRITE = 0x0010
+
+
+class Blob:
+    """A file in memory together with the layout of the tensors in it. Owns the descriptor."""
+
+    def __init__(self, file: int, layout: Layout, writable: bool = False) -> None:
+        self.file = file
+        self.layout = layout
+        access = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
+        self._map = mmap.mmap(file, layout.bytes, mmap.MAP_SHARED, access)
+
+    @classmethod
+    def received(cls, file: int, layout: Layout) -> "Blob":
+        """Take over a file from an untrusted writer: nobody may change or shrink it any more.
+
+        Raises OSError where the file is smaller than promised or still mapped for writing.
+        """
+        seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
+        fcntl.fcntl(file, fcntl.F_ADD_SEALS, seals)
+        if os.fstat(file).st_size < layout.bytes:
+            raise OSError("the file is smaller than its layout")
+        last = max((t.offset + t.bytes for t in layout.tensors), default=0)
+        if last > layout.bytes or min((t.offset for t in layout.tensors), default=0) < 0:
+            raise OSError("the layout reaches beyond its file")
+        return cls(file, layout)
+
+    @classmethod
+    def ours(cls, layout: Layout) -> "Blob":
+        """A new file that only this mapping can write; whoever gets the file may read it."""
+        file = os.memfd_create("tensors", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        os.ftruncate(file, layout.bytes)
+        blob = cls(file, layout, writable=True)
+        seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | _SEAL_FUTURE_WRITE
+        fcntl.fcntl(file, fcntl.F_ADD_SEALS, seals)
+        return blob
+
+    def array(self, index: int) -> npt.NDArray[Any]:
+        tensor = self.layout.tensors[index]
+        return as_array(self._map, tensor.dtype, tensor.shape, tensor.offset)
+
+    def close(self) -> None:
+        """Give up the file; arrays still in use keep the memory alive until they are gone."""
+        if self.file >= 0:
+            os.close(self.file)
+            self.file = -1

@@ -1,0 +1,96 @@
+"""The framework's side of the exchange; imported inside cells only."""
+
+import ctypes
+import mmap
+import os
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from kernelmill.tensors.layout import Layout, Node, Tensor, lay_out
+
+
+class Written(NamedTuple):
+    file: int
+    layout: Layout
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def describe(value: Any, tensors: list[torch.Tensor]) -> Node:
+    """The shape of a value; its tensors are appended to the list."""
+    if isinstance(value, torch.Tensor):
+        tensors.append(value)
+        return Node(tensor=len(tensors) - 1)
+    if isinstance(value, dict):
+        items = tuple(describe(item, tensors) for item in value.values())
+        return Node(items=items, keys=tuple(str(key) for key in value))
+    if isinstance(value, list | tuple):
+        return Node(items=tuple(describe(item, tensors) for item in value))
+    if value is None or isinstance(value, bool | int | float | str):
+        return Node(scalar=value)
+    raise TypeError(f"a {type(value).__name__} is neither a tensor, a scalar nor a container")
+
+
+def restore(node: Node, tensors: Sequence[torch.Tensor]) -> Any:
+    if node.tensor is not None:
+        return tensors[node.tensor]
+    if node.items is None:
+        return node.scalar
+    items = [restore(item, tensors) for item in node.items]
+    return items if node.keys is None else dict(zip(node.keys, items, strict=True))
+
+
+def write(tensors: Sequence[torch.Tensor]) -> Written:
+    """Put tensors into a new file in memory, and leave no writable mapping of it."""
+    layout = lay_out([(dtype_name(t.dtype), tuple(t.shape)) for t in tensors])
+    file = os.memfd_create("tensors", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(file, layout.bytes)
+    with mmap.mmap(file, layout.bytes) as memory:
+        # A view into the map must be gone before the map can close.
+        for source, place in zip(tensors, layout.tensors, strict=True):
+            if place.count:
+                raw = source.detach().contiguous().view(-1).view(torch.uint8).numpy()
+                memory[place.offset : place.offset + place.bytes] = raw.data
+    return Written(file, layout)
+
+
+
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.mmap.restype = ctypes.c_void_p
+_libc.mmap.argtypes = [
+    ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long,
+]  # fmt: skip
+_libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+
+
+class View:
+    """Tensors over a file in memory, mapped into this process."""
+
+    def __init__(self, file: int, layout: Layout, shared: bool) -> None:
+        """Shared: read only, and the writer's later changes show. Else a private copy on write."""
+        protection = mmap.PROT_READ | (0 if shared else mmap.PROT_WRITE)
+        flags = (mmap.MAP_SHARED if shared else mmap.MAP_PRIVATE) | mmap.MAP_POPULATE
+        address = _libc.mmap(None, layout.bytes, protection, flags, file, 0)
+        if address in (None, ctypes.c_void_p(-1).value):
+            raise OSError(ctypes.get_errno(), "mmap of tensors")
+        self.address: int = address
+        self.bytes = layout.bytes
+        self.tensors = [_over(address + t.offset, t) for t in layout.tensors]
+
+    def close(self) -> None:
+        """Unmap; no tensor of the view may be used after this."""
+        self.tensors = []
+        _libc.munmap(self.address, self.bytes)
+
+
+def _over(address: int, tensor: Tensor) -> torch.Tensor:
+    dtype = getattr(torch, tensor.dtype)
+    if tensor.count == 0:
+        return torch.empty(tensor.shape, dtype=dtype)
+    memory = (ctypes.c_char * tensor.bytes).from_address(address)
+    return torch.frombuffer(memory, dtype=dtype).view(tensor.shape)
