@@ -18,7 +18,9 @@ from kernelmill.tensors.layout import is_floating, widen
 _CHECKED_ELEMENTS = 512
 _TIMED_SLACK = 2.0
 """The timed check compares two float32 results: twice the budget against float64."""
-_PROFILE_BATCHES = 3
+_PROFILE_BATCHES = range(3, 12)
+"""At least and at most: a short kernel needs more of them to be seen at work."""
+_PROFILE_SAMPLES = 24
 _WARM_UP_BATCHES = 2
 CLOCK = "host clock of the judge; the runner lives only inside it"
 
@@ -66,7 +68,9 @@ class Contest:
     def profile(self, kernel_files: frozenset[str]) -> Profile:
         """Warm the candidate up while looking where its time goes."""
         sampler = Sampler(self._candidate.subject.cell, kernel_files)
-        for _ in range(_PROFILE_BATCHES):
+        for number in range(_PROFILE_BATCHES.stop):
+            if number >= _PROFILE_BATCHES.start and sampler.computing >= _PROFILE_SAMPLES:
+                break
             self._ring.refresh(self._generator)
             body = {"do": "batch", "calls": self._ring.slots}
             sampler.run(body, self._seconds, self._generator)

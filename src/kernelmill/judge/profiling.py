@@ -15,7 +15,7 @@ from kernelmill.sandbox import Cell
 
 _FRAMEWORK = re.compile(r"/lib(?:torch|c10|mkl|dnnl|openblas|blas|shm|caffe2|triton)[^/]*\.so")
 _MEAN_PAUSE = 0.0008
-_SETTLE_TRIES = 20
+_SETTLE_SECONDS = 0.02
 
 
 class Sampler:
@@ -41,6 +41,11 @@ class Sampler:
                 break
             self._look()
         return self._cell.receive(max(0.001, deadline - time.monotonic()))
+
+    @property
+    def computing(self) -> int:
+        """How often a thread was seen computing, not waiting or interpreting."""
+        return self._counts["kernel"] + self._counts["framework"]
 
     def profile(self) -> Profile:
         total = sum(self._counts.values())
@@ -73,7 +78,8 @@ class Sampler:
 
 def _program_counter(pid: int, thread: int) -> int | None:
     """Where a stopped thread would go on; None where it waits inside the kernel."""
-    for _ in range(_SETTLE_TRIES):
+    deadline = time.monotonic() + _SETTLE_SECONDS
+    while time.monotonic() < deadline:
         try:
             with open(f"/proc/{pid}/task/{thread}/syscall") as state:
                 fields = state.read().split()
@@ -81,6 +87,7 @@ def _program_counter(pid: int, thread: int) -> int | None:
             return None
         if fields and fields[0] == "-1":
             return int(fields[2], 16)
-        if fields[0] != "running":
+        if fields and fields[0] != "running":
             return None
+        time.sleep(0.00005)
     return None

@@ -4,8 +4,9 @@ import contextlib
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 
 def cache_folder() -> Path:
@@ -33,11 +34,24 @@ def store(key: str, library: bytes) -> None:
     path = _path(key)
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path.parent, os.O_TMPFILE | os.O_WRONLY, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
+        with _unnamed_file(path.parent) as file, _folder(path.parent) as folder:
             file.write(library)
             file.flush()
-            os.link(f"/proc/self/fd/{file.fileno()}", path, follow_symlinks=True)
+            # Given a folder, Python calls linkat, which follows the link in /proc to the file.
+            os.link(f"/proc/self/fd/{file.fileno()}", path.name, dst_dir_fd=folder)
+
+
+def _unnamed_file(folder: Path) -> BinaryIO:
+    return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o600), "wb")
+
+
+@contextlib.contextmanager
+def _folder(path: Path) -> Iterator[int]:
+    descriptor = os.open(path, os.O_PATH | os.O_DIRECTORY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _path(key: str) -> Path:
