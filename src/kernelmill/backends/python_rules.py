@@ -77,8 +77,9 @@ class _Walk:
         )
         if model is None:
             yield self._finding(
-                "no-model", self._tree, "ModelNew is not defined", "define class ModelNew(nn.Module)"
-            )
+                "no-model", self._tree, "ModelNew is not defined",
+                "define class ModelNew(nn.Module)",
+            )  # fmt: skip
             return
         yield from self._model_class(model)
         for node in ast.walk(self._tree):
@@ -115,11 +116,15 @@ class _Walk:
         functional = "torch.nn.functional"
         if module == functional or full == functional:
             return  # its use is what matters, and is found where it is used
-        if module not in self._allowed_imports or getattr(node, "level", 0):
+        if module not in self._allowed_imports or self._is_relative(node):
             yield self._finding(
                 "import", node, f"imports {full or module}",
                 f"import only {', '.join(sorted(self._allowed_imports - {'__future__'}))}",
             )  # fmt: skip
+
+    @staticmethod
+    def _is_relative(node: ast.AST) -> bool:
+        return isinstance(node, ast.ImportFrom) and node.level > 0
 
     def _bind(self, name: str, module: str) -> None:
         if module.startswith("torch.nn.functional"):
@@ -128,10 +133,10 @@ class _Walk:
             self._torch_names.add(name)
 
     def _model_class(self, model: ast.ClassDef) -> Iterator[Finding]:
-        bases = {ast.unparse(base) for base in model.bases}
-        if not bases <= {"nn.Module", "torch.nn.Module", "Module"} or not bases:
+        bases = ", ".join(ast.unparse(base) for base in model.bases)
+        if bases not in ("nn.Module", "torch.nn.Module", "Module"):
             yield self._finding(
-                "base-class", model, f"ModelNew inherits from {', '.join(sorted(bases)) or 'nothing'}",
+                "base-class", model, f"ModelNew inherits from {bases or 'nothing'}",
                 "inherit from nn.Module and nothing else",
             )  # fmt: skip
         methods = {n.name for n in model.body if isinstance(n, ast.FunctionDef)}
@@ -202,9 +207,7 @@ class _Walk:
         if not isinstance(node, ast.Call):
             return
         if isinstance(node.func, ast.Name) and node.func.id in self._functional_names:
-            yield self._finding(
-                "framework-compute", node, f"calls {node.func.id}", _WRITE_A_KERNEL
-            )
+            yield self._finding("framework-compute", node, f"calls {node.func.id}", _WRITE_A_KERNEL)
         if not isinstance(node.func, ast.Attribute):
             return
         root, name = _root_name(node.func), node.func.attr
@@ -215,15 +218,14 @@ class _Walk:
             yield from self._torch_call(node, called, constructing)
         elif root == "ctypes" and name == "CDLL":
             yield from self._library_load(node)
-        elif root not in self._libraries and name in _COMPUTE_METHODS and not constructing:
-            if root not in ("math", "self") or not self._on_library(node.func):
-                if root != "math":
-                    yield self._finding(
-                        "framework-compute", node, f"calls {called}", _WRITE_A_KERNEL
-                    )
+        elif name in _COMPUTE_METHODS and not constructing and not self._is_ours(node.func):
+            yield self._finding("framework-compute", node, f"calls {called}", _WRITE_A_KERNEL)
 
-    def _on_library(self, function: ast.Attribute) -> bool:
-        return isinstance(function.value, ast.Attribute) and function.value.attr in self._libraries
+    def _is_ours(self, function: ast.Attribute) -> bool:
+        """Whether a function is the candidate's own or plain arithmetic, whatever its name."""
+        owner = function.value
+        held = isinstance(owner, ast.Attribute) and owner.attr in self._libraries
+        return held or _root_name(function) in self._libraries | {"math"}
 
     def _torch_call(self, node: ast.Call, called: str, constructing: bool) -> Iterator[Finding]:
         assert isinstance(node.func, ast.Attribute)
@@ -269,7 +271,7 @@ def _root_name(node: ast.AST) -> str:
 def _library_names(tree: ast.Module) -> set[str]:
     """Names (or attributes of self) bound to a loaded library, a function of one, or an extension.
 
-    Follows plain assignments: `lib = ctypes.CDLL(...)`, `f = lib.launch`, `self.ops = load_inline(...)`.
+    Follows plain assignments: `lib = ctypes.CDLL(...)`, `f = lib.launch`.
     """
     found: set[str] = set()
     for _ in range(3):

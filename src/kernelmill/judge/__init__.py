@@ -4,7 +4,8 @@ The trust boundary is a process boundary: reference, seeds, expected outputs, co
 and statistics live here; the candidate lives in a cell and sees inputs only.
 """
 
-from kernelmill.judge.judge import Judge, Settings
+from kernelmill.judge.judge import Judge
+from kernelmill.judge.settings import Settings
 from kernelmill.judge.verdict import Evidence, Feedback, Gate, Interval, Latency, Verdict
 
 __all__ = [

@@ -2,14 +2,15 @@
 
 import math
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import msgspec
 
 from kernelmill.errors import TaskError
 from kernelmill.judge.cases import CaseBook, Ring
-from kernelmill.judge.correctness import TrialDone
 from kernelmill.judge.latency import Contestant
-from kernelmill.judge.protocol import ReferenceRequest
+from kernelmill.judge.protocol import ReferenceRequest, TrialDone
 from kernelmill.judge.subject import RunnerRaised, Subject
 from kernelmill.sandbox import CellFailure, Limits, Policy, Zygote
 from kernelmill.tasks.task import Task
@@ -33,6 +34,7 @@ class Bench:
         self._zygote = zygote
         self._threads = threads
         self._compiled: Contestant | None = None
+        self._compiles = True
         self._subjects: list[Subject] = []
         self._read_init_arguments()
         reference = self._start(compiled=False)
@@ -40,21 +42,25 @@ class Bench:
         self.eager = self._contestant(reference)
         self.ring = self._make_ring()
 
-    def compiled(self) -> Contestant | None:
-        """The task under torch.compile, compiled on first use; None where it does not compile."""
-        if self._compiled is None:
+    def baselines(self, compiled: bool) -> list[Contestant]:
+        """Eager, and torch.compile where wanted: compiled on first use, left out where it fails."""
+        if compiled and self._compiled is None and self._compiles:
             try:
-                subject = self._start(compiled=True)
-                self._compiled = self._contestant(subject, _COMPILE_SECONDS)
+                self._compiled = self._contestant(self._start(compiled=True), _COMPILE_SECONDS)
             except TaskError:
-                return None
-        return self._compiled
+                self._compiles = False
+        chosen = [self._compiled] if compiled and self._compiled is not None else []
+        return [self.eager, *chosen]
 
-    def rest(self) -> None:
-        """Wake the reference runners: they wait for the next request, using no time."""
-        for contestant in (self.eager, self._compiled):
-            if contestant is not None:
-                contestant.subject.cell.resume()
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """For contests, which stop the reference runners; afterwards they can be asked again."""
+        try:
+            yield
+        finally:
+            for contestant in (self.eager, self._compiled):
+                if contestant is not None:
+                    contestant.subject.cell.resume()
 
     def close(self) -> None:
         for subject in self._subjects:
@@ -71,7 +77,8 @@ class Bench:
             cell = self._zygote.spawn(
                 f"{_RUNNER}:run_reference", {"threads": self._threads}, policy
             )
-            subject = Subject(cell, msgspec.to_builtins(request), (), _SECONDS)
+            subject = Subject(cell)
+            subject.load(request, (), _SECONDS)
         except (CellFailure, RunnerRaised) as error:
             raise TaskError(f"{self.task.id}: the reference does not load: {error}") from error
         self._subjects.append(subject)

@@ -1,7 +1,7 @@
 """Cases: inputs, state and expected outputs of a task, made in advance from secret seeds."""
 
 import secrets
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -47,7 +47,7 @@ class CaseBook:
         self._reference = reference
         self._uses = 0
         self._next = 0
-        self.cases = [self._make(variant, flavour) for variant, flavour in _plan(task)]
+        self.cases = [self.make(variant, flavour) for variant, flavour in _plan(task)]
 
     @property
     def plain(self) -> list[Case]:
@@ -62,7 +62,7 @@ class CaseBook:
         self._uses += 1
         if self._uses % _RENEW_AFTER == 0:
             old = self.cases[self._next]
-            self.cases[self._next] = self._make(old.variant, old.flavour)
+            self.cases[self._next] = self.make(old.variant, old.flavour)
             old.close()
             self._next = (self._next + 1) % len(self.cases)
 
@@ -70,22 +70,28 @@ class CaseBook:
         for case in self.cases:
             case.close()
 
-    def _make(self, variant: Variant, flavour: str) -> Case:
-        seed = secrets.randbits(_SEED_BITS)
+    def make(
+        self,
+        variant: Variant,
+        flavour: str,
+        seed: int | None = None,
+        change: Literal["nothing", "inputs", "state"] = "nothing",
+    ) -> Case:
+        """A new case. With a known seed, the same again but for new inputs or default state."""
+        seed = secrets.randbits(_SEED_BITS) if seed is None else seed
         request = {
             "do": "case",
             "constants": variant.constants,
             "flavour": flavour,
             "seed": seed,
+            "change": change,
         }
         try:
             made, files = self._reference.ask(request, CaseMade, _MAKE_SECONDS)
             given, expected = self._take(made, files)
         except (CellFailure, RunnerRaised, OSError, ValueError) as error:
             raise TaskError(f"{self._task.id}: no case could be made: {error}") from error
-        return Case(
-            variant, flavour, seed, given, made.inputs, made.state, made.outputs, expected
-        )
+        return Case(variant, flavour, seed, given, made.inputs, made.state, made.outputs, expected)
 
     def _take(self, made: CaseMade, files: list[int]) -> tuple[Blob, list[Expected]]:
         if len(files) != 2:
@@ -98,7 +104,9 @@ class CaseBook:
             dtype = made.expected.tensors[index].dtype
             eager, exact = blob.array(index), blob.array(count + index)
             tolerance = self._task.tolerance * (1 if made.precise else 4)
-            expected.append(Expected(dtype, eager, exact, make_budget(dtype, eager, exact, tolerance)))
+            expected.append(
+                Expected(dtype, eager, exact, make_budget(dtype, eager, exact, tolerance))
+            )
         blob.close()
         return given, expected
 
@@ -170,4 +178,3 @@ class Ring:
 
     def close(self) -> None:
         self._blob.close()
-

@@ -1,18 +1,22 @@
 """The latency gate: candidate and baselines in turn, the clock outside, every answer checked."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from kernelmill.judge.cases import Case, Ring
-from kernelmill.judge.compare import Budget
+from kernelmill.judge.compare import Budget, Expected
 from kernelmill.judge.correctness import sample_positions
 from kernelmill.judge.profiling import Sampler
 from kernelmill.judge.protocol import OutputTensor
+from kernelmill.judge.roofline import least_milliseconds
+from kernelmill.judge.statistics import ratio_interval
 from kernelmill.judge.subject import Subject, Timing
-from kernelmill.judge.verdict import Profile
+from kernelmill.judge.verdict import Latency, Profile
 from kernelmill.sandbox import CellProtocolError
+from kernelmill.tasks.task import Task
 from kernelmill.tensors.layout import is_floating, widen
 
 _CHECKED_ELEMENTS = 512
@@ -27,6 +31,8 @@ CLOCK = "host clock of the judge; the runner lives only inside it"
 
 class TimedAnswerWrong(Exception):
     """A timed call did not give the right answer by the time it said it had."""
+
+    hint = "finish all work before returning, and compute every call from its own inputs"
 
 
 class Contestant(NamedTuple):
@@ -91,10 +97,10 @@ class Contest:
         arrays = [np.asarray(row) for row in rows]
         return Samples(arrays[0], arrays[1:])
 
-    def _round(self, contestants: list[Contestant], order: object) -> list[Timing]:
+    def _round(self, contestants: list[Contestant], order: Iterable[int]) -> list[Timing]:
         self._ring.refresh(self._generator)
         timings: dict[int, Timing] = {}
-        for index in order:  # type: ignore[attr-defined]
+        for index in order:
             timings[index] = contestants[index].subject.batch(self._ring.slots, self._seconds)
         return [timings[index] for index in range(len(contestants))]
 
@@ -116,7 +122,8 @@ class Contest:
                 self._baselines[0].outputs[index], theirs[call][index], positions
             )
             wrong = _count_wrong(actual, wanted, expected.dtype, expected.budget)
-            if wrong > _allowed_wrong(expected.dtype, expected.budget, expected.eager.size, positions.size):
+            allowed = _allowed_wrong(expected, positions.size)
+            if wrong > allowed:
                 raise TimedAnswerWrong(
                     f"in a timed call {wrong} of {positions.size} elements looked at are wrong"
                 )
@@ -135,8 +142,27 @@ def _count_wrong(
     return int(np.count_nonzero(~right))
 
 
-def _allowed_wrong(dtype: str, budget: Budget, total: int, looked_at: int) -> int:
+def _allowed_wrong(expected: Expected, looked_at: int) -> int:
     """Discrete outputs may differ where rounding decides, as often as eager's own do."""
-    if is_floating(dtype) or budget.mismatches == 0:
+    if is_floating(expected.dtype) or expected.budget.mismatches == 0:
         return 0
-    return 2 + int(_TIMED_SLACK * budget.mismatches * looked_at / max(1, total))
+    share = expected.budget.mismatches / max(1, expected.eager.size)
+    return 2 + int(_TIMED_SLACK * share * looked_at)
+
+
+def summarise(samples: Samples, task: Task, threads: int, calls: int) -> Latency:
+    """Medians, and intervals of the ratios."""
+    floor = least_milliseconds(task, threads)
+    medians = [float(np.median(row)) / 1e6 for row in samples.baselines]
+    ratios = [ratio_interval(row, samples.candidate) for row in samples.baselines]
+    return Latency(
+        candidate_ms=float(np.median(samples.candidate)) / 1e6,
+        eager_ms=medians[0],
+        compile_ms=medians[1] if len(medians) > 1 else None,
+        over_eager=ratios[0],
+        over_compile=ratios[1] if len(ratios) > 1 else None,
+        floor_ms=floor.memory,
+        arithmetic_ms=floor.arithmetic,
+        rounds=samples.candidate.size,
+        calls_per_round=calls,
+    )

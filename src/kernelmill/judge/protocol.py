@@ -22,8 +22,8 @@ class ReferenceRequest(msgspec.Struct):
     compiled: bool = False
 
 
-class Loaded(msgspec.Struct):
-    parameters: list[str]
+class Done(msgspec.Struct, tag="done"):
+    """It worked, and there is nothing to say."""
 
 
 class Failed(msgspec.Struct, tag="failed"):

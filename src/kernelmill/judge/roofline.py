@@ -18,7 +18,7 @@ class Floor(NamedTuple):
     memory: float
     """Milliseconds to move the data once: binding."""
     arithmetic: float
-    """Milliseconds for the reference's own arithmetic: a kernel that finds less to do may beat it."""
+    """Milliseconds for the reference's own arithmetic; a kernel that finds less to do beats it."""
 
 
 def least_milliseconds(task: Task, threads: int) -> Floor:

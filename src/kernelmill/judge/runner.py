@@ -4,6 +4,7 @@ Runs inside a cell. Nothing here is trusted once a candidate is loaded: the judg
 from memory itself, keeps the clock, and believes no number a runner sends.
 """
 
+import copy
 import ctypes
 import importlib.util
 import os
@@ -18,13 +19,12 @@ from typing import Any
 import msgspec
 import torch
 from torch import nn
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from kernelmill.judge.protocol import (
     BatchDone,
     CaseMade,
+    Done,
     Failed,
-    Loaded,
     LoadRequest,
     OutputTensor,
     ReferenceRequest,
@@ -34,6 +34,7 @@ from kernelmill.judge.protocol import (
 )
 from kernelmill.sandbox.channel import Channel, Message
 from kernelmill.tasks.module import TaskModule, widened
+from kernelmill.tasks.operators import OperatorLog
 from kernelmill.tensors.layout import Layout, Node
 from kernelmill.tensors.torch_side import View, describe, dtype_name, restore, write
 
@@ -51,7 +52,7 @@ def run_candidate(channel: Channel, arguments: dict[str, Any], scratch: str) -> 
     except BaseException as error:  # the candidate's own code may raise anything, SystemExit too
         channel.send(msgspec.to_builtins(_failure(error, folder)))
         return
-    channel.send(msgspec.to_builtins(Loaded(sorted(dict(model.named_parameters())))))
+    channel.send(msgspec.to_builtins(Done()))
     _Runner(channel, model, str(folder)).serve()
 
 
@@ -67,7 +68,7 @@ def run_reference(channel: Channel, arguments: dict[str, Any], _scratch: str) ->
     except Exception as error:  # untrusted task code
         channel.send(msgspec.to_builtins(_failure(error, Path("<task>"))))
         return
-    channel.send(msgspec.to_builtins(Loaded(sorted(dict(model.named_parameters())))))
+    channel.send(msgspec.to_builtins(Done()))
     runner = _Runner(channel, model, "<task>")
     runner.also("case", _CaseMaker(module).make)
     runner.serve()
@@ -142,25 +143,10 @@ def _failure(error: BaseException, folder: Path) -> Failed:
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if str(folder) in frame.filename]
     lines = [
-        f"{Path(frame.filename).name}:{frame.lineno}: {frame.line}"
-        for frame in own[-_TRACE_LINES:]
+        f"{Path(frame.filename).name}:{frame.lineno}: {frame.line}" for frame in own[-_TRACE_LINES:]
     ]
     message = str(error).strip()[:2000]
     return Failed(type(error).__name__, message, lines)
-
-
-class _FrameworkCalls(TorchDispatchMode):
-    """Notes every ATen operator a candidate calls."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.names: dict[str, None] = {}
-
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
-        self.names[str(func).removeprefix("aten.")] = None
-        return func(*args, **(kwargs or {}))
 
 
 class _Runner:
@@ -196,7 +182,7 @@ class _Runner:
         view = self._bind(message.files[0], request.layout, request.state, shared=False)
         inputs = restore(request.inputs, view.tensors)
         _poison(request.poison)
-        calls = _FrameworkCalls()
+        calls = OperatorLog()
         with calls if request.watched else nullcontext():
             self._held = self._model(*inputs)
         tensors: list[torch.Tensor] = []
@@ -209,7 +195,7 @@ class _Runner:
         )
         return done, ()
 
-    def _ring(self, message: Message) -> tuple[Loaded, tuple[int, ...]]:
+    def _ring(self, message: Message) -> tuple[Done, tuple[int, ...]]:
         request = msgspec.convert(message.body, RingRequest)
         view = self._bind(message.files[0], request.layout, request.state, shared=True)
         width = request.slot_width
@@ -217,7 +203,7 @@ class _Runner:
             restore(request.inputs, view.tensors[slot * width : (slot + 1) * width])
             for slot in range(request.slots)
         ]
-        return Loaded([]), ()
+        return Done(), ()
 
     def _batch(self, message: Message) -> tuple[BatchDone, tuple[int, ...]]:
         self._held = None
@@ -279,7 +265,7 @@ class _CaseMaker:
 
     def make(self, message: Message) -> tuple[CaseMade, tuple[int, ...]]:
         body = message.body
-        draw = self._module.draw(body["constants"], body["flavour"], body["seed"])
+        draw = self._module.draw(body["constants"], body["flavour"], body["seed"], body["change"])
         inputs: list[torch.Tensor] = []
         node = describe(draw.inputs, inputs)
         state = draw.model.state_dict()
@@ -307,8 +293,6 @@ def _outputs_in_float64(model: nn.Module, inputs: list[Any]) -> tuple[list[torch
         return outputs, True
     except (RuntimeError, TypeError):
         outputs.clear()
-        import copy
-
         describe(copy.deepcopy(model)(*inputs), outputs)
         return [t.double() if t.is_floating_point() else t for t in outputs], False
 

@@ -6,7 +6,15 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from kernelmill.judge.protocol import BatchDone, Failed, Loaded, OutputTensor, TrialDone
+from kernelmill.judge.protocol import (
+    BatchDone,
+    Done,
+    Failed,
+    LoadRequest,
+    OutputTensor,
+    ReferenceRequest,
+    TrialDone,
+)
 from kernelmill.sandbox import Cell, CellProtocolError
 from kernelmill.tensors.layout import as_array, item_size, known
 
@@ -29,9 +37,13 @@ class Timing(NamedTuple):
 class Subject:
     """Wraps a cell that runs `kernelmill.judge.runner`. Ends with its cell."""
 
-    def __init__(self, cell: Cell, load: dict[str, Any], files: tuple[int, ...], seconds: float):
+    def __init__(self, cell: Cell) -> None:
         self.cell = cell
-        self.parameters = self.ask(load, Loaded, seconds, files)[0].parameters
+
+    def load(
+        self, request: LoadRequest | ReferenceRequest, files: tuple[int, ...], seconds: float
+    ) -> None:
+        self.ask(msgspec.to_builtins(request), Done, seconds, files)
 
     def ask(
         self,
@@ -47,16 +59,13 @@ class Subject:
         return self.ask({"do": "trial", **body}, TrialDone, seconds, (file,))[0]
 
     def attach(self, request: dict[str, Any], file: int, seconds: float) -> None:
-        self.ask(request, Loaded, seconds, (file,))
+        self.ask(request, Done, seconds, (file,))
 
     def batch(self, calls: int, seconds: float) -> Timing:
         """A timed batch: the cell is stopped before and after."""
         timed = self.cell.timed({"do": "batch", "calls": calls}, seconds)
         done = _decode(timed.answer, BatchDone)
         return Timing(done.pointers, timed.nanoseconds)
-
-    def untimed_batch(self, calls: int, seconds: float) -> BatchDone:
-        return self.ask({"do": "batch", "calls": calls}, BatchDone, seconds)[0]
 
     def read_output(self, output: OutputTensor) -> npt.NDArray[Any]:
         """The whole tensor out of the cell's memory, contiguous."""

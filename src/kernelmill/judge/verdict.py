@@ -119,6 +119,9 @@ class Verdict(msgspec.Struct, frozen=True):
     def to_json(self) -> bytes:
         return msgspec.json.format(msgspec.json.encode(self), indent=2)
 
+    def to_json_line(self) -> bytes:
+        return msgspec.json.encode(self) + b"\n"
+
     @classmethod
     def from_json(cls, text: bytes | str) -> "Verdict":
         return msgspec.json.decode(text, type=cls)

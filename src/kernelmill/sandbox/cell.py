@@ -57,9 +57,7 @@ class Cell:
         self._closed = False
         self.pid = self._guarded(lambda: channel.peer_process(_SPAWN_SECONDS))
 
-    def request(
-        self, body: dict[str, Any], timeout: float, files: tuple[int, ...] = ()
-    ) -> Message:
+    def request(self, body: dict[str, Any], timeout: float, files: tuple[int, ...] = ()) -> Message:
         """Send one message, wait for one answer."""
 
         def converse() -> Message:
@@ -70,7 +68,6 @@ class Cell:
 
     def timed(self, body: dict[str, Any], timeout: float) -> Timed:
         """Send one message to the stopped cell; the clock runs while the cell does."""
-
 
         def converse() -> Timed:
             self._channel.send(body)

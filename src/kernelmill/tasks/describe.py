@@ -6,12 +6,11 @@ from typing import Any
 import msgspec
 import torch
 from torch import nn
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.flop_counter import flop_registry
 
 from kernelmill.sandbox.channel import Channel
 from kernelmill.tasks.families import family_of_signature
 from kernelmill.tasks.module import FLAVOURS, Draw, TaskModule, UnusableTask
+from kernelmill.tasks.operators import OperatorLog
 from kernelmill.tasks.task import Constants, Task, Variant, kinds
 from kernelmill.tensors.torch_side import describe as describe_value
 
@@ -44,7 +43,7 @@ def explain(error: BaseException) -> str:
 
 def describe_task(module: TaskModule, request: dict[str, Any]) -> Task:
     draw = module.draw({}, "plain", _SEED)
-    with _Operators() as operators:
+    with OperatorLog() as operators:
         value = draw.model(*draw.inputs)
     outputs: list[torch.Tensor] = []
     describe_value(value, outputs)
@@ -61,27 +60,10 @@ def describe_task(module: TaskModule, request: dict[str, Any]) -> Task:
         variants=(_variant(draw, {}, hidden=False), *_hidden_variants(module)),
         flavours=tuple(f for f in FLAVOURS if f == "plain" or _stays_finite(module, f)),
         outputs=kinds(outputs),
-        state=dict(zip(draw.model.state_dict(), kinds(draw.model.state_dict().values()))),
+        state={name: kinds([tensor])[0] for name, tensor in draw.model.state_dict().items()},
         signature=tuple(operators.names),
         flops=operators.flops,
     )
-
-
-class _Operators(TorchDispatchMode):
-    def __init__(self) -> None:
-        super().__init__()
-        self.names: dict[str, None] = {}
-        self.flops = 0
-
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
-        self.names[str(func).removeprefix("aten.")] = None
-        result = func(*args, **(kwargs or {}))
-        count = flop_registry.get(func.overloadpacket)
-        if count is not None:
-            self.flops += int(count(*args, **(kwargs or {}), out_val=result))
-        return result
 
 
 def _variant(draw: Draw, constants: Constants, hidden: bool) -> Variant:
@@ -137,11 +119,11 @@ def _hidden_variants(module: TaskModule) -> list[Variant]:
 
 def _guesses(free: dict[str, int]) -> list[Constants]:
     """Smaller, odd sizes: all constants together first, then one at a time."""
-    scaled = [
+    scaled: list[Constants] = [
         {name: max(1, int(value * fraction)) | 1 for name, value in free.items()}
         for fraction in _HIDDEN_FRACTIONS
     ]
-    single = [{name: guess[name]} for guess in scaled for name in guess]
+    single: list[Constants] = [{name: guess[name]} for guess in scaled for name in guess]
     return [guess for guess in (*scaled, *single) if guess] if free else []
 
 

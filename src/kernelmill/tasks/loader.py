@@ -100,9 +100,7 @@ def _read(path: Path, identity: str, family: str | None) -> TaskFile:
         tree = ast.parse(source)
     except (SyntaxError, ValueError) as error:
         raise TaskError(f"{path} is not a Python file: {error}") from error
-    defined = {
-        node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)
-    }
+    defined = {node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
     missing = [name for name in ("Model", "get_inputs", "get_init_inputs") if name not in defined]
     if missing:
         raise TaskError(

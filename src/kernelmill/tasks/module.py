@@ -78,13 +78,17 @@ class TaskModule:
             raise UnusableTask("Model is not a torch.nn.Module")
         return model
 
-    def draw(self, constants: Constants, flavour: str, seed: int) -> Draw:
-        """A model with random state and inputs of one flavour; the same again for one seed."""
+    def draw(self, constants: Constants, flavour: str, seed: int, change: str = "nothing") -> Draw:
+        """A model with random state and inputs of one flavour; the same again for one seed.
+
+        For screening, `change` replaces one part: other "inputs", or the default "state".
+        """
         with self.sized(constants):
             model = self.model(seed)
-            inputs = self.inputs(seed + 1)
-        generator = torch.Generator().manual_seed(seed + 2)
-        randomise_state(model, generator)
+            inputs = self.inputs(seed + (101 if change == "inputs" else 1))
+        if change != "state":
+            randomise_state(model, torch.Generator().manual_seed(seed + 2))
+        generator = torch.Generator().manual_seed(seed + 3)
         return Draw(model, [_flavoured(value, flavour, generator) for value in inputs])
 
 

@@ -58,8 +58,6 @@ def write(tensors: Sequence[torch.Tensor]) -> Written:
     return Written(file, layout)
 
 
-
-
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
 _libc.mmap.argtypes = [

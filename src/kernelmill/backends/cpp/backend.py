@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import PurePosixPath
 from typing import Any
 
-from kernelmill.backends.base import Backend, Built, BuildFailed, Finding, Requirement
+from kernelmill.backends.base import Backend, BuildFailed, Built, Finding, Requirement
 from kernelmill.backends.cpp import cache
 from kernelmill.backends.cpp.binary_rules import check_library
 from kernelmill.backends.cpp.diagnostics import first_errors

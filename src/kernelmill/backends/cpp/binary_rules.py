@@ -32,7 +32,9 @@ _ALLOWED = re.compile(
     | __[a-z]+[sdt]f[0-9]? | __(?:mul|div|mod|udiv|umod)[a-z]{2}3 | __cpu_(?:model|indicator_init)
     )$"""
 )
-_REFUSED = re.compile(r"^_Z.*(?:thread|async|filebuf|fstream|filesystem|random_device|locale6global)")
+_REFUSED = re.compile(
+    r"^_Z.*(?:thread|async|filebuf|fstream|filesystem|random_device|locale6global)"
+)
 _SYSTEM_CALL = re.compile(rb"\x0f\x05|\x0f\x34|\xcd\x80")
 _FRAMEWORK_OPERATOR = re.compile(r"^_ZN2at4_ops\d+([a-z_0-9]+?)(?:\d*)\d+(?:call|redispatch)E")
 _ALLOWED_OPERATORS = frozenset(
@@ -47,9 +49,7 @@ def imported_symbols(library: bytes) -> list[str]:
     table = elf.get_section_by_name(".dynsym")
     if not isinstance(table, SymbolTableSection):
         return []
-    return sorted(
-        {s.name for s in table.iter_symbols() if s.name and s["st_shndx"] == "SHN_UNDEF"}
-    )
+    return sorted({s.name for s in table.iter_symbols() if s.name and s["st_shndx"] == "SHN_UNDEF"})
 
 
 def check_library(library: bytes, name: str, framework_allowed: bool = False) -> list[Finding]:

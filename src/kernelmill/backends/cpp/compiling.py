@@ -1,6 +1,5 @@
 """The compiler at work. Runs inside cells only."""
 
-import json
 import os
 import subprocess
 from pathlib import Path
@@ -53,7 +52,7 @@ def record_extension(channel: Channel, arguments: dict[str, Any], scratch: str) 
         calls.append({"name": name, "sources": sources, "functions": names, "flags": flags})
         raise Asked
 
-    cpp_extension.load_inline = record
+    cpp_extension.load_inline = record  # type: ignore[assignment]
     channel.receive()
     try:
         exec(compile(arguments["source"], "model.py", "exec"), {"__name__": "candidate_model"})
@@ -62,5 +61,4 @@ def record_extension(channel: Channel, arguments: dict[str, Any], scratch: str) 
     except BaseException as error:  # the candidate's own code may raise anything
         channel.send({"error": f"{type(error).__name__}: {error}"})
         return
-    include = json.loads(json.dumps(cpp_extension.include_paths()))
-    channel.send({"calls": calls, "include": include})
+    channel.send({"calls": calls, "include": cpp_extension.include_paths()})

@@ -1,5 +1,5 @@
-"""Additive attention: the score of a query and a key is a learned weighting of the tanh of the sum of their
-projections. Every pair costs a whole vector of tanh, which eager code writes out.
+"""Additive attention: the score of a query and a key is a learned weighting of the tanh of the sum
+of their projections. Every pair costs a whole vector of tanh, which eager code writes out.
 """
 
 import torch
@@ -19,15 +19,13 @@ class Model(nn.Module):
         return torch.softmax(scores, dim=-1) @ memory
 
 
-batch = 4
-queries = 24
-length = 64
+batch = 6
+queries = 48
+length = 96
 features = 128
-hidden = 96
+hidden = 128
 
-SCALES = {
-    "gpu": {"batch": 16, "queries": 128, "length": 256, "features": 512, "hidden": 256}
-}
+SCALES = {"gpu": {"batch": 16, "queries": 128, "length": 256, "features": 512, "hidden": 256}}
 HIDDEN = [
     {"batch": 1, "queries": 37, "length": 11},
     {"batch": 3, "queries": 1, "length": 61},

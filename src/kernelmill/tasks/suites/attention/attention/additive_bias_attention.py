@@ -1,5 +1,5 @@
-"""Attention with an arbitrary bias per pair of positions, given as an input and shared by the batch. The bias
-is as large as a score matrix, so it has to be streamed along with the tiles.
+"""Attention with an arbitrary bias per pair of positions, given as an input and shared by the
+batch. The bias is as large as a score matrix, so it has to be streamed along with the tiles.
 """
 
 import torch

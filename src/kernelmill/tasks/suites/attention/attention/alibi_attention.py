@@ -1,5 +1,5 @@
-"""Causal attention with ALiBi: a penalty on every score grows linearly with the distance, with its own
-slope per head. The bias is a function of the indices and need not be read from memory.
+"""Causal attention with ALiBi: a penalty on every score grows linearly with the distance, with its
+own slope per head. The bias is a function of the indices and need not be read from memory.
 """
 
 import math

@@ -1,5 +1,5 @@
-"""A learned query pools each sequence into one vector: a score per token, a softmax over the tokens, a
-weighted sum. The input is needed twice but should be read once.
+"""A learned query pools each sequence into one vector: a score per token, a softmax over the
+tokens, a weighted sum. The input is needed twice but should be read once.
 """
 
 import math
@@ -19,8 +19,8 @@ class Model(nn.Module):
         return (weights.unsqueeze(-1) * x).sum(dim=1)
 
 
-batch = 48
-length = 192
+batch = 96
+length = 256
 features = 256
 
 SCALES = {"gpu": {"batch": 256, "length": 1024, "features": 768}}

@@ -1,5 +1,5 @@
-"""Attention within consecutive blocks of the sequence; no token sees another block. Many small independent
-problems, each of which fits in cache or shared memory.
+"""Attention within consecutive blocks of the sequence; no token sees another block. Many small
+independent problems, each of which fits in cache or shared memory.
 """
 
 import math
@@ -22,7 +22,7 @@ class Model(nn.Module):
 
 batch = 2
 heads = 8
-blocks = 16
+blocks = 24
 block = 48
 head_dim = 64
 

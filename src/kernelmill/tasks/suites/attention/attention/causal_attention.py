@@ -1,5 +1,5 @@
-"""Attention with a triangular mask: a position attends to itself and to what came before it. Half of
-the scores are thrown away, so a kernel that skips them does half the work.
+"""Attention with a triangular mask: a position attends to itself and to what came before it. Half
+of the scores are thrown away, so a kernel that skips them does half the work.
 """
 
 import math

@@ -1,5 +1,5 @@
-"""Causal linear attention as a running sum of outer products of keys and values. Eager code stores the
-sum after every step; a kernel keeps one small state, or works through the sequence in chunks.
+"""Causal linear attention as a running sum of outer products of keys and values. Eager code stores
+the sum after every step; a kernel keeps one small state, or works through the sequence in chunks.
 """
 
 import torch

@@ -1,5 +1,5 @@
-"""Attention on the cosine of the angle between query and key, with a learned temperature per head that is
-kept below a ceiling. The norms of both sides enter every score.
+"""Attention on the cosine of the angle between query and key, with a learned temperature per head
+that is kept below a ceiling. The norms of both sides enter every score.
 """
 
 import math
@@ -22,8 +22,8 @@ class Model(nn.Module):
 
 
 batch = 2
-heads = 6
-length = 224
+heads = 8
+length = 320
 head_dim = 64
 ceiling = 100.0
 

@@ -1,5 +1,5 @@
-"""Queries from one sequence attend to another of different length and width, with all four projections. The
-two lengths differ, so nothing may assume a square score matrix.
+"""Queries from one sequence attend to another of different length and width, with all four
+projections. The two lengths differ, so nothing may assume a square score matrix.
 """
 
 import torch
@@ -25,7 +25,7 @@ class Model(nn.Module):
 
 
 batch = 2
-length = 256
+length = 384
 context_length = 77
 features = 320
 context_features = 512

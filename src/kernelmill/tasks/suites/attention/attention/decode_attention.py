@@ -1,5 +1,5 @@
-"""One decoding step: a single new query per head attends to a cache of keys and values and to its own new
-pair. Bound by reading the cache once; eager code copies it to append a row.
+"""One decoding step: a single new query per head attends to a cache of keys and values and to its
+own new pair. Bound by reading the cache once; eager code copies it to append a row.
 """
 
 import torch
@@ -23,7 +23,7 @@ class Model(nn.Module):
 
 batch = 8
 heads = 8
-length = 320
+length = 800
 head_dim = 64
 
 SCALES = {"gpu": {"batch": 32, "heads": 8, "length": 4096, "head_dim": 128}}

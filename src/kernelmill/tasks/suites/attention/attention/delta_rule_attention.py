@@ -1,5 +1,5 @@
-"""Linear attention with the delta rule: each step reads what the state holds for the key and corrects it
-towards the new value by a gated amount. Every step needs the state before it twice.
+"""Linear attention with the delta rule: each step reads what the state holds for the key and
+corrects it towards the new value by a gated amount. Every step needs the state before it twice.
 """
 
 import torch
@@ -26,7 +26,7 @@ class Model(nn.Module):
 
 batch = 2
 heads = 4
-length = 48
+length = 96
 head_dim = 32
 
 SCALES = {"gpu": {"batch": 8, "heads": 16, "length": 96, "head_dim": 64}}

@@ -1,6 +1,6 @@
-"""The difference of two attention maps, the second scaled by a learned factor, applied to values twice as
-wide and RMS-normalised per head. Two softmaxes with their own statistics share one pass over the
-values.
+"""The difference of two attention maps, the second scaled by a learned factor, applied to values
+twice as wide and RMS-normalised per head. Two softmaxes with their own statistics share one pass
+over the values.
 """
 
 import math
@@ -31,8 +31,8 @@ class Model(nn.Module):
 
 
 batch = 2
-heads = 3
-length = 224
+heads = 4
+length = 320
 head_dim = 32
 base = 0.6
 

@@ -1,6 +1,6 @@
-"""Causal attention over packed sequences: a query attends only to earlier keys of its own document, told
-apart by an integer label per token. Most blocks of the score matrix are empty, but where depends on
-the data.
+"""Causal attention over packed sequences: a query attends only to earlier keys of its own
+document, told apart by an integer label per token. Most blocks of the score matrix are empty, but
+where depends on the data.
 """
 
 import torch

@@ -1,5 +1,6 @@
-"""A matrix-valued state per head decays by an input-dependent gate per key channel, takes up the outer
-product of key and value, and is read by the query. Strictly sequential in eager code, step by step.
+"""A matrix-valued state per head decays by an input-dependent gate per key channel, takes up the
+outer product of key and value, and is read by the query. Strictly sequential in eager code, step
+by step.
 """
 
 import math
@@ -25,7 +26,7 @@ class Model(nn.Module):
 
 batch = 2
 heads = 4
-length = 64
+length = 96
 head_dim = 48
 
 SCALES = {"gpu": {"batch": 8, "heads": 16, "length": 128, "head_dim": 64}}

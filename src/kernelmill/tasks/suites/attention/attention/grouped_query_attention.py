@@ -1,5 +1,5 @@
-"""Causal attention in which a group of query heads shares one head of keys and values. Loading the shared
-keys once per group saves most of the memory traffic.
+"""Causal attention in which a group of query heads shares one head of keys and values. Loading the
+shared keys once per group saves most of the memory traffic.
 """
 
 import torch

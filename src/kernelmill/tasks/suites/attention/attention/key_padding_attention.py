@@ -1,5 +1,6 @@
-"""Attention over padded sequences: a boolean mask per sequence says which keys are real. The number of
-keys differs between the sequences of a batch, and masked keys must not leak into the softmax.
+"""Attention over padded sequences: a boolean mask per sequence says which keys are real. The
+number of keys differs between the sequences of a batch, and masked keys must not leak into the
+softmax.
 """
 
 import math

@@ -1,5 +1,6 @@
-"""Self-attention with a compressed cache: keys and values of all heads are expanded from one normalised
-latent vector per token. A chain of thin and wide matrix products around causal attention.
+"""Self-attention with a compressed cache: keys and values of all heads are expanded from one
+normalised latent vector per token. A chain of thin and wide matrix products around causal
+attention.
 """
 
 import torch
@@ -26,7 +27,7 @@ class Model(nn.Module):
 
 
 batch = 2
-length = 192
+length = 320
 features = 384
 latent = 96
 heads = 6

@@ -1,6 +1,6 @@
-"""One decoding step over a latent cache: the query is carried into the latent space, attends to the cached
-latents plus a shared positional key, and the result is expanded per head. Every cached row serves all
-heads, so it should be read once.
+"""One decoding step over a latent cache: the query is carried into the latent space, attends to
+the cached latents plus a shared positional key, and the result is expanded per head. Every cached
+row serves all heads, so it should be read once.
 """
 
 import math
@@ -28,9 +28,9 @@ class Model(nn.Module):
         return torch.einsum("bhr,hrd->bhd", weights @ latents, self.value_weight)
 
 
-batch = 8
+batch = 16
 heads = 8
-length = 512
+length = 1536
 head_dim = 64
 latent = 256
 position_dim = 32

@@ -1,5 +1,6 @@
-"""Attention without a softmax: a positive feature map of queries and keys lets the keys be summed into one
-small matrix first. The cost is linear in the length, and the map can be fused into both products.
+"""Attention without a softmax: a positive feature map of queries and keys lets the keys be summed
+into one small matrix first. The cost is linear in the length, and the map can be fused into both
+products.
 """
 
 import torch
@@ -17,8 +18,8 @@ class Model(nn.Module):
 
 
 batch = 2
-heads = 6
-length = 512
+heads = 8
+length = 1024
 head_dim = 64
 
 SCALES = {"gpu": {"batch": 8, "heads": 16, "length": 8192}}

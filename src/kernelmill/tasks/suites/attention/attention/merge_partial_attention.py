@@ -1,5 +1,6 @@
-"""Puts together two attention results over disjoint sets of keys, each weighted by the logarithm of its
-softmax denominator. The second half of split decoding: memory bound, with a stable two-way softmax.
+"""Puts together two attention results over disjoint sets of keys, each weighted by the logarithm
+of its softmax denominator. The second half of split decoding: memory bound, with a stable two-way
+softmax.
 """
 
 import torch
@@ -21,7 +22,7 @@ class Model(nn.Module):
 
 
 batch = 4
-heads = 12
+heads = 24
 length = 512
 head_dim = 64
 

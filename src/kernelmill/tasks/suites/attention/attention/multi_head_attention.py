@@ -1,5 +1,6 @@
-"""A whole self-attention layer: one projection to queries, keys and values, attention per head, and
-the output projection. Projections and attention compete for the time, and the heads sit strided.
+"""A whole self-attention layer: one projection to queries, keys and values, attention per head,
+and the output projection. Projections and attention compete for the time, and the heads sit
+strided.
 """
 
 import torch
@@ -23,7 +24,7 @@ class Model(nn.Module):
 
 
 batch = 2
-length = 192
+length = 256
 features = 384
 heads = 6
 

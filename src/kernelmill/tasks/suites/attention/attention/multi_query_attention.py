@@ -1,5 +1,5 @@
-"""Attention of many query heads over a single head of keys and values. All heads can be folded into one
-tall matrix of queries, so the keys are read once.
+"""Attention of many query heads over a single head of keys and values. All heads can be folded
+into one tall matrix of queries, so the keys are read once.
 """
 
 import math
@@ -16,7 +16,7 @@ class Model(nn.Module):
 
 batch = 2
 heads = 8
-length = 256
+length = 288
 head_dim = 64
 
 SCALES = {"gpu": {"batch": 4, "heads": 16, "length": 2048}}

@@ -1,6 +1,6 @@
-"""One decoding step over a paged cache: keys and values lie in fixed pages of a common pool, a table lists
-the pages of each sequence, and the sequences have different lengths. Eager code copies every page
-before it looks at it.
+"""One decoding step over a paged cache: keys and values lie in fixed pages of a common pool, a
+table lists the pages of each sequence, and the sequences have different lengths. Eager code copies
+every page before it looks at it.
 """
 
 import math

@@ -1,5 +1,5 @@
-"""Attention whose queries and keys are first RMS-normalised per head with learned gains. A reduction over
-every row comes before the first matrix product and can ride along with the load.
+"""Attention whose queries and keys are first RMS-normalised per head with learned gains. A
+reduction over every row comes before the first matrix product and can ride along with the load.
 """
 
 import torch

@@ -1,5 +1,5 @@
-"""Attention with a learned bias per head and relative distance, clipped at both ends. The bias is gathered
-from a small table that stays in cache; eager code builds it for every pair.
+"""Attention with a learned bias per head and relative distance, clipped at both ends. The bias is
+gathered from a small table that stays in cache; eager code builds it for every pair.
 """
 
 import math
@@ -24,8 +24,8 @@ class Model(nn.Module):
 
 
 batch = 2
-heads = 6
-length = 224
+heads = 8
+length = 288
 head_dim = 64
 reach = 64
 

@@ -1,5 +1,6 @@
-"""Retention: causal scores without a softmax, damped by a power of the distance with one rate per head. The
-damping factors into a part of the query and a part of the key, so it can also be done in chunks.
+"""Retention: causal scores without a softmax, damped by a power of the distance with one rate per
+head. The damping factors into a part of the query and a part of the key, so it can also be done in
+chunks.
 """
 
 import math

@@ -1,5 +1,5 @@
-"""Rotary embedding of queries and keys followed by causal attention. The rotation can be applied while the
-tiles are loaded, which saves writing both tensors out again.
+"""Rotary embedding of queries and keys followed by causal attention. The rotation can be applied
+while the tiles are loaded, which saves writing both tensors out again.
 """
 
 import torch

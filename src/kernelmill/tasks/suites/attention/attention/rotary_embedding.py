@@ -1,5 +1,6 @@
-"""Rotary position embedding in the half-split layout: each pair of a channel of the first half and one of
-the second is turned by an angle that grows with the position. Pure memory traffic once it is fused.
+"""Rotary position embedding in the half-split layout: each pair of a channel of the first half and
+one of the second is turned by an angle that grows with the position. Pure memory traffic once it
+is fused.
 """
 
 import torch
@@ -22,14 +23,12 @@ class Model(nn.Module):
 
 
 batch = 4
-length = 512
-max_length = 512
+length = 768
+max_length = 768
 heads = 12
 head_dim = 64
 
-SCALES = {
-    "gpu": {"batch": 8, "length": 4096, "max_length": 4096, "heads": 32, "head_dim": 128}
-}
+SCALES = {"gpu": {"batch": 8, "length": 4096, "max_length": 4096, "heads": 32, "head_dim": 128}}
 HIDDEN = [
     {"batch": 1, "length": 37, "heads": 3},
     {"batch": 3, "length": 131, "heads": 5},

@@ -1,5 +1,5 @@
-"""Rotary position embedding in the interleaved layout, with positions given per token as integers. Adjacent
-channels form a pair, and the angles have to be looked up.
+"""Rotary position embedding in the interleaved layout, with positions given per token as integers.
+Adjacent channels form a pair, and the angles have to be looked up.
 """
 
 import torch
@@ -23,14 +23,12 @@ class Model(nn.Module):
 
 
 batch = 4
-length = 320
+length = 512
 max_length = 1024
 heads = 12
 head_dim = 64
 
-SCALES = {
-    "gpu": {"batch": 8, "length": 4096, "max_length": 8192, "heads": 32, "head_dim": 128}
-}
+SCALES = {"gpu": {"batch": 8, "length": 4096, "max_length": 8192, "heads": 32, "head_dim": 128}}
 HIDDEN = [
     {"batch": 1, "length": 37, "heads": 3},
     {"batch": 3, "length": 131, "heads": 5},

@@ -1,5 +1,5 @@
-"""Attention with an elementwise sigmoid in place of the softmax, shifted by the logarithm of the length.
-Without a row normalisation the tiles of the score matrix are independent of each other.
+"""Attention with an elementwise sigmoid in place of the softmax, shifted by the logarithm of the
+length. Without a row normalisation the tiles of the score matrix are independent of each other.
 """
 
 import math
@@ -16,7 +16,7 @@ class Model(nn.Module):
 
 batch = 2
 heads = 8
-length = 256
+length = 352
 head_dim = 64
 
 SCALES = {"gpu": {"batch": 4, "heads": 16, "length": 2048}}

@@ -1,5 +1,5 @@
-"""Causal windowed attention with a learned sink per head: an extra logit that takes part in the softmax but
-carries no value. The denominator holds a term that belongs to no key.
+"""Causal windowed attention with a learned sink per head: an extra logit that takes part in the
+softmax but carries no value. The denominator holds a term that belongs to no key.
 """
 
 import math
@@ -26,8 +26,8 @@ class Model(nn.Module):
 
 
 batch = 2
-heads = 6
-length = 224
+heads = 8
+length = 288
 head_dim = 64
 window = 64
 

@@ -1,5 +1,5 @@
-"""Causal attention limited to the latest keys: a query sees itself and a fixed number of positions before
-it. Done with a mask the cost is quadratic; a kernel that walks the band makes it linear.
+"""Causal attention limited to the latest keys: a query sees itself and a fixed number of positions
+before it. Done with a mask the cost is quadratic; a kernel that walks the band makes it linear.
 """
 
 import torch

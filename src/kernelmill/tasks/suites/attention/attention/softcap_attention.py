@@ -1,5 +1,5 @@
-"""Causal attention whose scores are bounded by a scaled tanh before the softmax. One more nonlinearity per
-score, which ready-made attention kernels do not offer.
+"""Causal attention whose scores are bounded by a scaled tanh before the softmax. One more
+nonlinearity per score, which ready-made attention kernels do not offer.
 """
 
 import math
@@ -22,8 +22,8 @@ class Model(nn.Module):
 
 
 batch = 2
-heads = 6
-length = 224
+heads = 8
+length = 288
 head_dim = 64
 cap = 4.0
 

@@ -16,7 +16,7 @@ class Model(nn.Module):
 
 batch = 2
 heads = 8
-length = 256
+length = 352
 head_dim = 64
 
 SCALES = {"gpu": {"batch": 4, "heads": 16, "length": 2048}}

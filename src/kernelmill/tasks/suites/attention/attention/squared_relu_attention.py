@@ -1,5 +1,5 @@
-"""Causal attention that weighs values by the squared positive part of the score, divided by the number of
-visible keys. Cheap arithmetic between two matrix products, and no row statistics.
+"""Causal attention that weighs values by the squared positive part of the score, divided by the
+number of visible keys. Cheap arithmetic between two matrix products, and no row statistics.
 """
 
 import math
@@ -18,7 +18,7 @@ class Model(nn.Module):
 
 batch = 2
 heads = 8
-length = 256
+length = 288
 head_dim = 64
 
 SCALES = {"gpu": {"batch": 4, "heads": 16, "length": 2048}}

@@ -1,5 +1,5 @@
-"""Causal attention in which a query sees only the keys whose distance is a multiple of a stride. The mask
-is regular: regrouping the sequence by remainder turns it into small dense problems.
+"""Causal attention in which a query sees only the keys whose distance is a multiple of a stride.
+The mask is regular: regrouping the sequence by remainder turns it into small dense problems.
 """
 
 import math

@@ -1,5 +1,5 @@
-"""Attention whose heads are mixed by learned matrices, once before and once after the softmax. The mixing
-couples all heads, so they can no longer be worked on one by one.
+"""Attention whose heads are mixed by learned matrices, once before and once after the softmax. The
+mixing couples all heads, so they can no longer be worked on one by one.
 """
 
 import math
@@ -24,7 +24,7 @@ class Model(nn.Module):
 
 batch = 2
 heads = 6
-length = 192
+length = 224
 head_dim = 64
 
 SCALES = {"gpu": {"batch": 2, "heads": 16, "length": 1536}}

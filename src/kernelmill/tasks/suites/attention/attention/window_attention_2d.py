@@ -1,5 +1,6 @@
-"""Self-attention within square windows of an image, with a learned bias per relative offset. Cutting the
-image into windows and putting it together again is pure data movement that a kernel can avoid.
+"""Self-attention within square windows of an image, with a learned bias per relative offset.
+Cutting the image into windows and putting it together again is pure data movement that a kernel
+can avoid.
 """
 
 import math
@@ -36,7 +37,7 @@ class Model(nn.Module):
         return mixed.transpose(2, 3).reshape(batch, height, width, features)
 
 
-batch = 2
+batch = 4
 rows = 4
 columns = 4
 window = 7

@@ -16,8 +16,8 @@ class Model(nn.Module):
         return log_probabilities.gather(1, target.unsqueeze(1)).squeeze(1)
 
 
-batch = 512
-in_features = 256
+batch = 576
+in_features = 320
 classes = 1536
 
 SCALES = {"gpu": {"batch": 8192, "in_features": 512, "classes": 16384}}

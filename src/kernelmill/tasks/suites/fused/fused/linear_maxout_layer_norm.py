@@ -17,8 +17,8 @@ class Model(nn.Module):
         return self.norm(torch.amax(h, dim=2))
 
 
-batch = 640
-in_features = 448
+batch = 768
+in_features = 512
 out_features = 224
 pieces = 4
 

@@ -16,9 +16,9 @@ class Model(nn.Module):
         return F.normalize(self.left(x) * self.right(y), dim=1)
 
 
-batch = 512
+batch = 640
 left_features = 512
-right_features = 320
+right_features = 384
 out_features = 640
 
 SCALES = {

@@ -19,8 +19,8 @@ class Model(nn.Module):
         return torch.logsumexp(self.sharpness * (left @ right.T), dim=1)
 
 
-rows = 1024
-columns = 768
+rows = 1280
+columns = 1024
 in_features = 448
 out_features = 128
 sharpness = 40.0

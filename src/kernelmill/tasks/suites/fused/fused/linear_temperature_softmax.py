@@ -15,8 +15,8 @@ class Model(nn.Module):
         return torch.softmax(self.linear(x) / self.temperature, dim=-1)
 
 
-batch = 512
-in_features = 256
+batch = 640
+in_features = 320
 classes = 1536
 
 SCALES = {"gpu": {"batch": 8192, "in_features": 512, "classes": 16384}}

@@ -18,7 +18,7 @@ class Model(nn.Module):
         return torch.linalg.vector_norm(h, dim=2)
 
 
-rows = 512
+rows = 768
 depth = 640
 columns = 576
 block = 6

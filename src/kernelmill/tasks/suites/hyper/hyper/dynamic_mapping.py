@@ -1,5 +1,6 @@
-"""From the streams of a token to its three connection maps in one go: norm, thin projections, gates, and
-the doubly stochastic projection. A large reduction that feeds a long chain on very few numbers.
+"""From the streams of a token to its three connection maps in one go: norm, thin projections,
+gates, and the doubly stochastic projection. A large reduction that feeds a long chain on very few
+numbers.
 """
 
 import torch
@@ -39,7 +40,6 @@ iterations = 20
 eps = 1e-6
 
 SCALES = {"gpu": {"tokens": 16384, "features": 2048}}
-
 HIDDEN = [{"tokens": 1}, {"tokens": 37}, {"tokens": 401}]
 
 

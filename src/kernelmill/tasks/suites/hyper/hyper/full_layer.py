@@ -1,6 +1,6 @@
-"""A whole layer on several residual streams: dynamic maps from the streams, a weighted read, a small gated
-block, and the write back onto the mixed streams. Matrix products of all shapes with short chains in
-between.
+"""A whole layer on several residual streams: dynamic maps from the streams, a weighted read, a
+small gated block, and the write back onto the mixed streams. Matrix products of all shapes with
+short chains in between.
 """
 
 import torch
@@ -51,7 +51,6 @@ iterations = 10
 eps = 1e-6
 
 SCALES = {"gpu": {"tokens": 8192, "features": 2048, "hidden": 4096}}
-
 HIDDEN = [{"tokens": 1}, {"tokens": 37}, {"tokens": 211}]
 
 

@@ -1,5 +1,6 @@
-"""Turns raw coefficients into the three connection maps: gates in (0, 1) for reading, gates in (0, 2) for
-writing, and a doubly stochastic matrix for mixing. All per token, and all of it fits in registers.
+"""Turns raw coefficients into the three connection maps: gates in (0, 1) for reading, gates in (0,
+2) for writing, and a doubly stochastic matrix for mixing. All per token, and all of it fits in
+registers.
 """
 
 import torch
@@ -26,12 +27,11 @@ class Model(nn.Module):
         return torch.sigmoid(pre), 2 * torch.sigmoid(post), mixing
 
 
-tokens = 2048
+tokens = 3072
 streams = 4
 iterations = 20
 
 SCALES = {"gpu": {"tokens": 262144}}
-
 HIDDEN = [{"tokens": 1}, {"tokens": 37}, {"tokens": 1021}]
 
 

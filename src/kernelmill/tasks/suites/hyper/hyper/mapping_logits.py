@@ -1,6 +1,6 @@
-"""The raw coefficients of the connection maps: the streams of a token are flattened, RMS-normalised,
-projected to a few numbers, scaled per group and shifted. A very thin matrix product whose norm can
-be applied after the fact.
+"""The raw coefficients of the connection maps: the streams of a token are flattened,
+RMS-normalised, projected to a few numbers, scaled per group and shifted. A very thin matrix
+product whose norm can be applied after the fact.
 """
 
 import torch
@@ -19,8 +19,9 @@ class Model(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         logits = self.project(self.norm(x.flatten(-2)))
-        parts = [s * part for s, part in zip(self.scale, logits.split(self.groups, dim=-1))]
-        return torch.cat(parts, dim=-1) + self.bias
+        pre, post, mixing = logits.split(self.groups, dim=-1)
+        scaled = (self.scale[0] * pre, self.scale[1] * post, self.scale[2] * mixing)
+        return torch.cat(scaled, dim=-1) + self.bias
 
 
 tokens = 1024
@@ -29,7 +30,6 @@ features = 640
 eps = 1e-6
 
 SCALES = {"gpu": {"tokens": 16384, "features": 2048}}
-
 HIDDEN = [{"tokens": 1}, {"tokens": 37}, {"tokens": 613}]
 
 

@@ -1,5 +1,5 @@
-"""Mixes the streams by a matrix per token and adds the block's output through a gate per stream. Done
-together each stream is read once and written once; eager code stores both terms.
+"""Mixes the streams by a matrix per token and adds the block's output through a gate per stream.
+Done together each stream is read once and written once; eager code stores both terms.
 """
 
 import torch
@@ -18,7 +18,6 @@ streams = 4
 features = 640
 
 SCALES = {"gpu": {"tokens": 16384, "features": 2048}}
-
 HIDDEN = [
     {"tokens": 1, "features": 67},
     {"tokens": 37, "streams": 3},

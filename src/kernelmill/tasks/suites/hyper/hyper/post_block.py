@@ -1,6 +1,6 @@
-"""What stands behind a block, with static maps: the streams are mixed by one learned doubly stochastic
-matrix, and the block's output is written back through learned gates. The tiny projection must not
-cost more than the streams.
+"""What stands behind a block, with static maps: the streams are mixed by one learned doubly
+stochastic matrix, and the block's output is written back through learned gates. The tiny
+projection must not cost more than the streams.
 """
 
 import torch
@@ -32,7 +32,6 @@ features = 640
 iterations = 20
 
 SCALES = {"gpu": {"tokens": 16384, "features": 2048}}
-
 HIDDEN = [
     {"tokens": 1, "features": 67},
     {"tokens": 37},

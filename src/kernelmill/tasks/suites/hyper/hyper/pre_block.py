@@ -24,7 +24,6 @@ features = 768
 eps = 1e-6
 
 SCALES = {"gpu": {"tokens": 16384, "features": 2048}}
-
 HIDDEN = [{"tokens": 1}, {"tokens": 37}, {"tokens": 613}]
 
 

@@ -1,5 +1,5 @@
-"""Projects many small matrices onto the doubly stochastic ones: exponentials, then rows and columns
-normalised in turn. Eager code makes dozens of passes over numbers that fit in registers.
+"""Projects many small matrices onto the doubly stochastic ones: exponentials, then rows and
+columns normalised in turn. Eager code makes dozens of passes over numbers that fit in registers.
 """
 
 import torch
@@ -19,7 +19,7 @@ class Model(nn.Module):
         return matrix
 
 
-tokens = 2048
+tokens = 3072
 streams = 4
 iterations = 20
 

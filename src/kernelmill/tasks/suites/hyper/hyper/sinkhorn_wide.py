@@ -1,5 +1,6 @@
-"""The doubly stochastic projection of wider matrices, done on logarithms with log-sum-exp over rows and
-columns. Rows are long enough to share among threads, and every pass needs new exponentials.
+"""The doubly stochastic projection of wider matrices, done on logarithms with log-sum-exp over
+rows and columns. Rows are long enough to share among threads, and every pass needs new
+exponentials.
 """
 
 import torch
@@ -18,7 +19,7 @@ class Model(nn.Module):
         return torch.exp(logits)
 
 
-tokens = 32
+tokens = 320
 streams = 32
 iterations = 8
 

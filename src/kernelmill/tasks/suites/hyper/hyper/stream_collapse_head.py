@@ -1,5 +1,5 @@
-"""The end of a network with several residual streams: they are summed, RMS-normalised and projected to the
-outputs. The sum and the norm can be done while the matrix product loads its rows.
+"""The end of a network with several residual streams: they are summed, RMS-normalised and
+projected to the outputs. The sum and the norm can be done while the matrix product loads its rows.
 """
 
 import torch
@@ -16,14 +16,13 @@ class Model(nn.Module):
         return self.head(self.norm(x.sum(dim=-2)))
 
 
-tokens = 512
+tokens = 1024
 streams = 4
 features = 512
 outputs = 1000
 eps = 1e-6
 
 SCALES = {"gpu": {"tokens": 4096, "features": 2048, "outputs": 32000}}
-
 HIDDEN = [{"tokens": 1}, {"tokens": 37, "streams": 3}, {"tokens": 257, "streams": 2}]
 
 

@@ -1,5 +1,5 @@
-"""Opens the residual stream into several: each copy of a hidden state gets its own learned gain and
-offset per feature. One read, several writes.
+"""Opens the residual stream into several: each copy of a hidden state gets its own learned gain
+and offset per feature. One read, several writes.
 """
 
 import torch
@@ -22,7 +22,6 @@ streams = 4
 features = 768
 
 SCALES = {"gpu": {"tokens": 16384, "features": 2048}}
-
 HIDDEN = [{"tokens": 1}, {"tokens": 37}, {"tokens": 1021}]
 
 

@@ -1,5 +1,5 @@
-"""Mixes the residual streams of every token by that token's own small matrix. A batch of tiny matrix
-products that is bound by memory, where a general batched product wastes its tiles.
+"""Mixes the residual streams of every token by that token's own small matrix. A batch of tiny
+matrix products that is bound by memory, where a general batched product wastes its tiles.
 """
 
 import torch
@@ -11,12 +11,11 @@ class Model(nn.Module):
         return mixing @ x
 
 
-tokens = 2048
-streams = 4
+tokens = 1280
+streams = 8
 features = 512
 
 SCALES = {"gpu": {"tokens": 16384, "features": 2048}}
-
 HIDDEN = [
     {"tokens": 1, "features": 67},
     {"tokens": 37, "streams": 3},

@@ -1,5 +1,5 @@
-"""RMS norm of every residual stream on its own, with gains per stream and feature. Many independent rows,
-but the gain depends on which stream a row belongs to.
+"""RMS norm of every residual stream on its own, with gains per stream and feature. Many
+independent rows, but the gain depends on which stream a row belongs to.
 """
 
 import torch
@@ -23,7 +23,6 @@ features = 640
 eps = 1e-6
 
 SCALES = {"gpu": {"tokens": 16384, "features": 2048}}
-
 HIDDEN = [{"tokens": 1}, {"tokens": 37}, {"tokens": 613}]
 
 

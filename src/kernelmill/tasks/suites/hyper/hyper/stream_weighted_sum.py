@@ -1,5 +1,5 @@
-"""Reads the input of a block out of the residual streams as a weighted sum with per-token weights. A
-reduction over a very short axis: every stream is read once and little is written.
+"""Reads the input of a block out of the residual streams as a weighted sum with per-token weights.
+A reduction over a very short axis: every stream is read once and little is written.
 """
 
 import torch
@@ -16,7 +16,6 @@ streams = 4
 features = 768
 
 SCALES = {"gpu": {"tokens": 32768, "features": 2048}}
-
 HIDDEN = [
     {"tokens": 1, "features": 67},
     {"tokens": 37, "streams": 3},

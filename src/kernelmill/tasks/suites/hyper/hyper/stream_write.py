@@ -1,5 +1,5 @@
-"""Adds the output of a block to every residual stream, weighted per token and stream. A broadcast outer
-product that needs no intermediate of the size of the streams.
+"""Adds the output of a block to every residual stream, weighted per token and stream. A broadcast
+outer product that needs no intermediate of the size of the streams.
 """
 
 import torch
@@ -11,12 +11,11 @@ class Model(nn.Module):
         return x + post.unsqueeze(-1) * output.unsqueeze(-2)
 
 
-tokens = 1536
+tokens = 1792
 streams = 4
 features = 640
 
 SCALES = {"gpu": {"tokens": 16384, "features": 2048}}
-
 HIDDEN = [
     {"tokens": 1, "features": 67},
     {"tokens": 37, "streams": 3},

@@ -15,7 +15,7 @@ class Model(nn.Module):
         return self.norm(x)
 
 
-batch = 32768
+batch = 40960
 features = 96
 
 SCALES = {"gpu": {"batch": 524288}}

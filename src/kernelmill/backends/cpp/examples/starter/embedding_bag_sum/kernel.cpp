@@ -32,11 +32,12 @@ extern "C" void embedding_bag_sum_forward(const float* table, const int64_t* ind
             }
             std::memcpy(out + start, sum, sizeof sum);
         }
-        for (; start < features; ++start) {
-            float sum = 0.0f;
-            for (int64_t i = b * bag; i < (b + 1) * bag; ++i)
-                sum += table[indices[i] * features + start];
-            out[start] = sum;
+        float sum[group] = {};
+        for (int64_t i = b * bag; i < (b + 1) * bag; ++i) {
+            const float* row = table + indices[i] * features + start;
+#pragma omp simd
+            for (int64_t j = 0; j < features - start; ++j) sum[j] += row[j];
         }
+        std::memcpy(out + start, sum, (features - start) * sizeof(float));
     }
 }

@@ -5,9 +5,7 @@ import torch
 import torch.nn as nn
 
 _lib = ctypes.CDLL(str(pathlib.Path(__file__).with_name("kernel.so")))
-_lib.layer_norm_forward.argtypes = (
-    [ctypes.c_void_p] * 4 + [ctypes.c_int64] * 2 + [ctypes.c_float]
-)
+_lib.layer_norm_forward.argtypes = [ctypes.c_void_p] * 4 + [ctypes.c_int64] * 2 + [ctypes.c_float]
 _lib.layer_norm_forward.restype = None
 
 

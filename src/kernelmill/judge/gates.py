@@ -1,0 +1,193 @@
+"""The gates in order: integrity, build, correctness, latency. Each ends the way for the next."""
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+from kernelmill.backends.base import Backend, BuildFailed, Built, Finding
+from kernelmill.candidate import Candidate
+from kernelmill.judge.bench import Bench
+from kernelmill.judge.correctness import check_correctness, failure_feedback
+from kernelmill.judge.evidence import make_evidence
+from kernelmill.judge.latency import CLOCK, Contest, Contestant, TimedAnswerWrong, summarise
+from kernelmill.judge.protocol import LoadRequest, OutputTensor
+from kernelmill.judge.settings import Settings
+from kernelmill.judge.subject import RunnerRaised, Subject
+from kernelmill.judge.verdict import Feedback, Gate, Latency, Profile, Trial, Verdict
+from kernelmill.sandbox import CellFailure, Policy, Zygote
+
+RUNNER = "kernelmill.judge.runner"
+_FRAMEWORK_SHARE = 0.4
+"""Refused where more than this share of the computing time is spent in framework libraries."""
+_LEAST_SAMPLES = 8
+
+
+class _Refusal(Exception):
+    """A gate says no."""
+
+    def __init__(self, *feedback: Feedback) -> None:
+        self.feedback = feedback
+        super().__init__(*feedback)
+
+
+class Passage:
+    """One candidate's way through the gates. Used once."""
+
+    def __init__(self, backend: Backend, zygote: Zygote, settings: Settings, bench: Bench) -> None:
+        self._backend = backend
+        self._zygote = zygote
+        self._settings = settings
+        self._bench = bench
+        self._gate = Gate.INTEGRITY
+        self._seconds: dict[str, float] = {}
+        self._trials: tuple[Trial, ...] = ()
+        self._latency: Latency | None = None
+        self._profile: Profile | None = None
+
+    def judge(self, candidate: Candidate, compiled: bool) -> Verdict:
+        feedback: tuple[Feedback, ...] = ()
+        try:
+            with self._at(Gate.INTEGRITY):
+                self._inspect(candidate)
+            with self._at(Gate.BUILD):
+                built = self._build(candidate)
+            self._run(candidate, built, compiled)
+        except _Refusal as refusal:
+            feedback = refusal.feedback
+        self._bench.book.renew()
+        return self._verdict(candidate, feedback)
+
+    def _verdict(self, candidate: Candidate, feedback: tuple[Feedback, ...]) -> Verdict:
+        return Verdict(
+            task=self._bench.task.id,
+            backend=self._backend.name,
+            candidate=candidate.digest,
+            passed=not feedback,
+            gate=self._gate,
+            feedback=feedback,
+            trials=self._trials,
+            latency=self._latency,
+            profile=self._profile,
+            seconds=self._seconds,
+            evidence=make_evidence(
+                self._bench.book.seeds,
+                self._settings.threads,
+                self._zygote.features.tier,
+                self._backend.toolchain(),
+                CLOCK,
+            ),
+        )
+
+    @contextmanager
+    def _at(self, gate: Gate) -> Iterator[None]:
+        self._gate = gate
+        start = time.perf_counter()
+        try:
+            yield
+        except (CellFailure, RunnerRaised) as failure:
+            feedback = msgspec.structs.replace(failure_feedback(failure), gate=gate)
+            raise _Refusal(feedback) from failure
+        finally:
+            self._seconds[gate] = time.perf_counter() - start
+
+    def _inspect(self, candidate: Candidate) -> None:
+        if self._settings.static_rules:
+            self._object(self._backend.inspect_sources(candidate))
+
+    def _build(self, candidate: Candidate) -> Built:
+        try:
+            built = self._backend.build(candidate, self._zygote)
+        except BuildFailed as failure:
+            raise _Refusal(
+                Feedback(Gate.BUILD, failure.kind, failure.summary, failure.evidence, failure.hint)
+            ) from failure
+        if self._settings.static_rules:
+            self._object(self._backend.inspect_build(candidate, built))
+        return built
+
+    def _object(self, findings: Iterable[Finding]) -> None:
+        feedback = [
+            Feedback(self._gate, finding.rule, finding.what, (finding.where,), finding.instead)
+            for finding in findings
+        ]
+        if feedback:
+            raise _Refusal(*feedback)
+
+    def _run(self, candidate: Candidate, built: Built, compiled: bool) -> None:
+        policy = Policy(limits=self._settings.limits)
+        entry, arguments = f"{RUNNER}:run_candidate", {"threads": self._settings.threads}
+        with self._at(Gate.CORRECTNESS):
+            cell = self._zygote.spawn(entry, arguments, policy)
+        with cell:
+            with self._at(Gate.CORRECTNESS):
+                subject = Subject(cell)
+                self._load(subject, candidate, built)
+                outputs = self._check(subject)
+            with self._at(Gate.LATENCY):
+                self._compete(Contestant(subject, outputs), frozenset(built.artefacts), compiled)
+
+    def _load(self, subject: Subject, candidate: Candidate, built: Built) -> None:
+        request = LoadRequest(
+            sources=candidate.files,
+            artefacts=list(built.artefacts),
+            init_arguments=self._bench.init_arguments,
+            init_layout=self._bench.init_layout,
+            prebuilt_extensions=built.prebuilt_extensions,
+        )
+        files = [_in_memory(content) for content in built.artefacts.values()]
+        try:
+            subject.load(request, (self._bench.init_file, *files), self._settings.seconds)
+        finally:
+            for file in files:
+                os.close(file)
+
+    def _check(self, subject: Subject) -> list[OutputTensor]:
+        result = check_correctness(subject, self._bench.book.cases, self._settings.seconds)
+        self._trials = result.trials
+        if result.feedback is not None:
+            raise _Refusal(result.feedback)
+        return result.outputs
+
+    def _compete(self, candidate: Contestant, kernel_files: frozenset[str], compiled: bool) -> None:
+        bench, settings = self._bench, self._settings
+        contest = Contest(
+            candidate, bench.baselines(compiled), bench.ring, bench.book.plain[0], settings.seconds
+        )
+        with bench.stopped():
+            try:
+                contest.attach()
+                self._profile = contest.profile(kernel_files)
+                self._check_profile(self._profile)
+                samples = contest.measure(settings.rounds)
+            except TimedAnswerWrong as wrong:
+                raise _Refusal(
+                    Feedback(Gate.LATENCY, "timed-answer", str(wrong), (), wrong.hint)
+                ) from wrong
+        self._latency = summarise(samples, bench.task, settings.threads, bench.ring.slots)
+        if self._latency.candidate_ms < self._latency.floor_ms:
+            summary = (
+                f"{self._latency.candidate_ms:.4f} ms is less than moving its data takes, "
+                f"{self._latency.floor_ms:.4f} ms"
+            )
+            raise _Refusal(Feedback(Gate.LATENCY, "too-fast", summary))
+
+    def _check_profile(self, profile: Profile) -> None:
+        computing = profile.kernel + profile.framework
+        enough = profile.samples * computing >= _LEAST_SAMPLES
+        if enough and profile.framework / computing > _FRAMEWORK_SHARE:
+            summary = (
+                f"{profile.framework:.0%} of its time is spent in framework libraries, "
+                f"{profile.kernel:.0%} in its kernel"
+            )
+            hint = "move the computation into the kernel"
+            raise _Refusal(Feedback(Gate.LATENCY, "framework-compute", summary, (), hint))
+
+
+def _in_memory(content: bytes) -> int:
+    file = os.memfd_create("artefact", os.MFD_CLOEXEC)
+    os.write(file, content)
+    os.lseek(file, 0, os.SEEK_SET)
+    return file

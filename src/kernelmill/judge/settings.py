@@ -1,0 +1,21 @@
+"""How strictly, and for how long, to judge."""
+
+import os
+
+import msgspec
+
+from kernelmill.sandbox import Limits
+
+
+class Settings(msgspec.Struct, frozen=True):
+    threads: int = len(os.sched_getaffinity(0))
+    """For the candidate and every baseline alike."""
+    rounds: int = 20
+    """Timed rounds; each runs every contestant once."""
+    seconds: float = 30.0
+    """For one answer of a runner: loading, a trial, a batch."""
+    limits: Limits = Limits()
+    static_rules: bool = True
+    """Off only where a test asks what the gates behind the rules would say."""
+    allow_unsandboxed: bool = False
+    """Run foreign code even where this machine cannot confine it."""
