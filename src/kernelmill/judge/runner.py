@@ -84,12 +84,13 @@ def _prepare(threads: int) -> None:
     libc.mallopt(_M_TRIM_THRESHOLD, -1)
 
 
-def _compiled(model: nn.Module) -> Any:
+def _compiled(model: nn.Module) -> nn.Module:
     from torch._inductor import config
 
     config.compile_threads = 1
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(Path.cwd() / "inductor")
-    return torch.compile(model, dynamic=False)
+    model.compile(dynamic=False)
+    return model
 
 
 def _load_candidate(request: LoadRequest, files: list[int], folder: Path) -> nn.Module:
@@ -215,16 +216,28 @@ class _Runner:
         """Map the tensors and make the state part of them the model's state."""
         self._held, self._slots = None, []
         view = View(file, layout, shared)
-        parameters = dict(self._model.named_parameters())
-        values = {
-            name: view.tensors[index] if name in parameters else view.tensors[index].clone()
-            for name, index in state.items()
-        }
-        self._model.load_state_dict(values, strict=True, assign=True)
+        _set_state(self._model, {name: view.tensors[index] for name, index in state.items()})
         if self._view is not None:
             self._view.close()
         self._view = view
         return view
+
+
+def _set_state(model: nn.Module, values: dict[str, torch.Tensor]) -> None:
+    """Parameters become the given memory itself; buffers, which forward may update, a copy."""
+    own = model.state_dict(keep_vars=True)
+    wrong = [f"missing {name}" for name in values.keys() - own.keys()]
+    wrong += [f"unexpected {name}" for name in own.keys() - values.keys()]
+    wrong += [
+        f"{name} is {dtype_name(own[name].dtype)}{list(own[name].shape)} instead of "
+        f"{dtype_name(value.dtype)}{list(value.shape)}"
+        for name, value in values.items()
+        if name in own and (own[name].shape != value.shape or own[name].dtype != value.dtype)
+    ]
+    if wrong:
+        raise RuntimeError(f"state_dict: {'; '.join(sorted(wrong))}")
+    for name, value in values.items():
+        own[name].data = value if isinstance(own[name], nn.Parameter) else value.clone()
 
 
 def _poison(outputs: list[tuple[str, tuple[int, ...]]]) -> None:

@@ -86,6 +86,7 @@ def confine(policy: Policy, scratch: str) -> None:
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     apply_limits(policy.limits)
     syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
+    syscalls.drop_capabilities()
     if policy.tier < Tier.PARTIAL:
         return
     reading = (*_SYSTEM_PATHS, *python_paths(), *policy.readable)

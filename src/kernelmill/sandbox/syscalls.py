@@ -58,6 +58,15 @@ def prctl(option: int, argument: int = 0, pointer: object = 0) -> None:
     check(_libc.prctl(option, ctypes.c_ulong(argument), pointer, zero, zero), f"prctl {option}")
 
 
+def drop_capabilities() -> None:
+    """Keep no privilege at all, not even root's."""
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
+    check(_libc.capset(header, (ctypes.c_uint32 * 6)()), "capset")
+
+
+_CAPABILITY_VERSION = 0x20080522
+
+
 class _IoVector(ctypes.Structure):
     _fields_ = [("base", ctypes.c_void_p), ("length", ctypes.c_size_t)]
 

@@ -33,6 +33,7 @@ _FLAGS = (
     "-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-shared", "-fvisibility=default",
     "-fdiagnostics-color=never", "-fmax-errors=5", "-w",
 )  # fmt: skip
+_FRAMEWORK_LIBRARIES = ("-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python")
 _SOURCE_SUFFIXES = (".cpp", ".cc", ".cxx")
 _LIBRARY = "kernel.so"
 _LARGEST_LIBRARY = 64 << 20
@@ -120,7 +121,8 @@ class CppBackend(Backend):
         include = [*asked["include"], sysconfig.get_paths()["include"]]
         command = (
             *_FLAGS, f"-DTORCH_EXTENSION_NAME={name}", *(f"-I{path}" for path in include),
-            "-o", f"{name}.so", "extension.cpp",
+            "-o", f"{name}.so", "extension.cpp", *(f"-L{path}" for path in asked["libraries"]),
+            *_FRAMEWORK_LIBRARIES,
         )  # fmt: skip
         library, cached = self._compile({"extension.cpp": text}, command, zygote)
         return Built({f"{name}.so": library}, prebuilt_extensions=True, cached=cached)

@@ -36,11 +36,18 @@ _REFUSED = re.compile(
     r"^_Z.*(?:thread|async|filebuf|fstream|filesystem|random_device|locale6global)"
 )
 _SYSTEM_CALL = re.compile(rb"\x0f\x05|\x0f\x34|\xcd\x80")
-_FRAMEWORK_OPERATOR = re.compile(r"^_ZN2at4_ops\d+([a-z_0-9]+?)(?:\d*)\d+(?:call|redispatch)E")
+_FRAMEWORK_OPERATOR = re.compile(r"^_ZNK?2at4_ops(?P<length>\d+)(?P<rest>.*)")
 _ALLOWED_OPERATORS = frozenset(
     {"empty", "empty_like", "empty_memory_format", "empty_strided", "zeros", "zeros_like",
      "contiguous", "zero_"}
 )  # fmt: skip
+_REFUSED_WITH_FRAMEWORK = re.compile(
+    r"""(?x)^(?:_ZNK?2at6native.* | .*[sdcz]gemm.* | (?:cblas|mkl|dnnl|openblas|LAPACKE)_.*
+      | dl(?:open|sym|mopen|_iterate_phdr) | (?:v?fork|exec\w*|posix_spawn\w*|system|popen)
+      | (?:socket|connect|ptrace|prctl|syscall|mmap|mprotect|memfd_create|shm_open|open(?:at)?(?:64)?)
+      | (?:fopen(?:64)?|getenv|setenv|pthread_create|_?exit|_Exit|quick_exit|kill|raise|sigaction)
+      )$"""
+)
 
 
 def imported_symbols(library: bytes) -> list[str]:
@@ -74,14 +81,12 @@ def check_library(library: bytes, name: str, framework_allowed: bool = False) ->
 
 
 def _allowed(symbol: str, framework_allowed: bool) -> bool:
-    if framework_allowed:
-        operator = _FRAMEWORK_OPERATOR.match(symbol)
-        if operator:
-            return operator.group(1) in _ALLOWED_OPERATORS
-        if symbol.startswith(("_ZN2at", "_ZNK2at", "_ZN3c10", "_ZNK3c10", "_ZN5torch", "_ZTVN",
-                              "_ZTIN", "Py", "_Py", "THP", "_ZN8pybind11")):  # fmt: skip
-            return True
-    return bool(_ALLOWED.match(symbol)) and not _REFUSED.search(symbol)
+    if not framework_allowed:
+        return bool(_ALLOWED.match(symbol)) and not _REFUSED.search(symbol)
+    operator = _FRAMEWORK_OPERATOR.match(symbol)
+    if operator:
+        return operator["rest"][: int(operator["length"])] in _ALLOWED_OPERATORS
+    return not _REFUSED_WITH_FRAMEWORK.match(symbol) and not _REFUSED.search(symbol)
 
 
 def _calls_kernel_itself(library: bytes) -> bool:

@@ -48,8 +48,7 @@ def record_extension(channel: Channel, arguments: dict[str, Any], scratch: str) 
             names = list(functions)
         else:
             names = [functions] if isinstance(functions, str) else list(functions or [])
-        flags = [str(flag) for flag in options.get("extra_cflags") or []]
-        calls.append({"name": name, "sources": sources, "functions": names, "flags": flags})
+        calls.append({"name": name, "sources": sources, "functions": names})
         raise Asked
 
     cpp_extension.load_inline = record  # type: ignore[assignment]
@@ -61,4 +60,10 @@ def record_extension(channel: Channel, arguments: dict[str, Any], scratch: str) 
     except BaseException as error:  # the candidate's own code may raise anything
         channel.send({"error": f"{type(error).__name__}: {error}"})
         return
-    channel.send({"calls": calls, "include": cpp_extension.include_paths()})
+    channel.send(
+        {
+            "calls": calls,
+            "include": cpp_extension.include_paths(),
+            "libraries": cpp_extension.library_paths(),
+        }
+    )

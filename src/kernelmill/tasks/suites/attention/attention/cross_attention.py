@@ -43,7 +43,7 @@ SCALES = {
 }
 HIDDEN = [
     {"batch": 1, "length": 37, "context_length": 131},
-    {"batch": 3, "length": 101, "context_length": 1},
+    {"batch": 3, "length": 101, "context_length": 7},
     {"batch": 1, "length": 1, "context_length": 53},
 ]
 

@@ -43,7 +43,7 @@ SCALES = {
         "head_dim": 128,
     }
 }
-HIDDEN = [{"batch": 1, "length": 37}, {"batch": 3, "length": 101}, {"batch": 1, "length": 1}]
+HIDDEN = [{"batch": 1, "length": 37}, {"batch": 3, "length": 101}, {"batch": 7, "length": 5}]
 
 
 def get_inputs() -> list[torch.Tensor]:

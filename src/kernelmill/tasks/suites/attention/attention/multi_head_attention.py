@@ -29,7 +29,7 @@ features = 384
 heads = 6
 
 SCALES = {"gpu": {"batch": 8, "length": 1024, "features": 1024, "heads": 16}}
-HIDDEN = [{"batch": 1, "length": 37}, {"batch": 3, "length": 101}, {"batch": 1, "length": 1}]
+HIDDEN = [{"batch": 1, "length": 37}, {"batch": 3, "length": 101}, {"batch": 7, "length": 5}]
 
 
 def get_inputs() -> list[torch.Tensor]:

@@ -32,7 +32,7 @@ SCALES = {"gpu": {"batch": 8, "length": 4096, "max_length": 4096, "heads": 32, "
 HIDDEN = [
     {"batch": 1, "length": 37, "heads": 3},
     {"batch": 3, "length": 131, "heads": 5},
-    {"batch": 7, "length": 1, "heads": 7},
+    {"batch": 7, "length": 5, "heads": 7},
 ]
 
 

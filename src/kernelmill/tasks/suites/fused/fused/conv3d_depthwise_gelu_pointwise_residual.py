@@ -17,10 +17,10 @@ class Model(nn.Module):
 
 
 batch = 2
-channels = 48
+channels = 64
 depth = 8
-height = 24
-width = 24
+height = 28
+width = 28
 
 SCALES = {"gpu": {"batch": 8, "channels": 64, "depth": 16, "height": 56, "width": 56}}
 HIDDEN = [

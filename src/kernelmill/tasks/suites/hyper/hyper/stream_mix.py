@@ -15,7 +15,7 @@ tokens = 1280
 streams = 8
 features = 512
 
-SCALES = {"gpu": {"tokens": 16384, "features": 2048}}
+SCALES = {"gpu": {"tokens": 8192, "features": 2048}}
 HIDDEN = [
     {"tokens": 1, "features": 67},
     {"tokens": 37, "streams": 3},

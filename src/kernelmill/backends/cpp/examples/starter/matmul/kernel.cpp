@@ -6,76 +6,92 @@
 typedef float vec __attribute__((vector_size(__BIGGEST_ALIGNMENT__)));
 constexpr int64_t lanes = sizeof(vec) / sizeof(float);
 
-// A tile of C lives in registers: 12 x 2 vectors where there are 32 of them, 6 x 2 where 16.
+// A tile of C is summed in registers: 12 x 2 vectors where there are 32 of them, 6 x 2 where 16.
 constexpr int64_t tile_rows = sizeof(vec) == 32 ? 6 : 12;
 constexpr int64_t tile_columns = 2 * lanes;
-constexpr int64_t depth = 256;             // a packed panel of B, depth x tile_columns, fits in L1
-constexpr int64_t block_rows = 8 * tile_rows;  // and the rows of A that pass over it in L2
+constexpr int64_t depth = 256;  // a packed panel of B, depth x tile_columns, stays in L1 ...
+constexpr int64_t block_rows = 8 * tile_rows;  // ... while these rows of A pass over it
 
-struct alignas(sizeof(vec)) PackedRow {
-    float x[tile_columns];
+struct Packed {
+    vec v[2];
 };
 
-// C[rows x columns] (+)= A[rows x k] * panel[k]. `rows` is fixed at compile time, so that the
-// accumulators are registers; fewer than tile_columns columns are written at the right edge.
+static inline vec load(const float* p) {
+    vec v;
+    std::memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static inline void store(float* p, vec v) { std::memcpy(p, &v, sizeof v); }
+
+// C[rows x tile_columns] (+)= A[rows x k] * panel. The row count is a constant, so that the loops
+// over it unroll and the sums are registers.
 template <int64_t rows>
-static inline void tile(const float* a, int64_t lda, const PackedRow* panel, int64_t k, float* c,
-                        int64_t ldc, int64_t columns, bool add) {
-    vec acc[rows][2] = {};
+static inline void tile(const float* a, int64_t lda, const Packed* panel, int64_t k, float* c,
+                        int64_t ldc, bool add) {
+    vec sum[rows][2] = {};
     for (int64_t p = 0; p < k; ++p) {
-        vec b[2];
-        std::memcpy(b, panel + p, sizeof b);
+        const Packed b = panel[p];
+#pragma GCC unroll 16
         for (int64_t i = 0; i < rows; ++i) {
-            const float s = a[i * lda + p];
-            acc[i][0] += s * b[0];
-            acc[i][1] += s * b[1];
+            sum[i][0] += a[i * lda + p] * b.v[0];
+            sum[i][1] += a[i * lda + p] * b.v[1];
         }
     }
+#pragma GCC unroll 16
     for (int64_t i = 0; i < rows; ++i) {
-        PackedRow row;
-        std::memcpy(&row, acc[i], sizeof row);
-        if (columns == tile_columns) {
-            if (add) {
-                for (int64_t j = 0; j < tile_columns; ++j) row.x[j] += c[i * ldc + j];
-            }
-            std::memcpy(c + i * ldc, &row, sizeof row);
-        } else {
-            for (int64_t j = 0; j < columns; ++j)
-                c[i * ldc + j] = add ? c[i * ldc + j] + row.x[j] : row.x[j];
-        }
+        float* row = c + i * ldc;
+        store(row, add ? load(row) + sum[i][0] : sum[i][0]);
+        store(row + lanes, add ? load(row + lanes) + sum[i][1] : sum[i][1]);
     }
+}
+
+// The same for any number of columns: at the right edge of C the tile goes through a buffer.
+template <int64_t rows>
+static inline void edge_tile(const float* a, int64_t lda, const Packed* panel, int64_t k, float* c,
+                             int64_t ldc, bool add, int64_t columns) {
+    if (columns >= tile_columns) return tile<rows>(a, lda, panel, k, c, ldc, add);
+    float buffer[rows * tile_columns];
+    tile<rows>(a, lda, panel, k, buffer, tile_columns, false);
+    for (int64_t i = 0; i < rows; ++i)
+        for (int64_t j = 0; j < columns; ++j)
+            c[i * ldc + j] = buffer[i * tile_columns + j] + (add ? c[i * ldc + j] : 0.0f);
 }
 
 extern "C" void matmul_forward(const float* a, const float* b, float* c, int64_t m, int64_t k,
                                int64_t n) {
     const int64_t panels = (n + tile_columns - 1) / tile_columns;
     const int64_t blocks = (m + block_rows - 1) / block_rows;
-    const auto packed = std::make_unique_for_overwrite<PackedRow[]>(panels * std::min(k, depth));
+    const auto packed = std::make_unique_for_overwrite<Packed[]>(panels * std::min(k, depth));
 
 #pragma omp parallel
-    for (int64_t p0 = 0; p0 < k; p0 += depth) {
-        const int64_t kc = std::min(depth, k - p0);
+    for (int64_t start = 0; start < k; start += depth) {
+        const int64_t kc = std::min(depth, k - start);
 #pragma omp for schedule(static)
         for (int64_t panel = 0; panel < panels; ++panel) {
-            const int64_t columns = std::min(tile_columns, n - panel * tile_columns);
+            const int64_t j = panel * tile_columns;
             for (int64_t p = 0; p < kc; ++p) {
-                PackedRow row{};
-                std::copy_n(b + (p0 + p) * n + panel * tile_columns, columns, row.x);
-                packed[panel * kc + p] = row;
+                const float* row = b + (start + p) * n + j;
+                Packed r{};
+                if (n - j >= tile_columns)
+                    std::memcpy(&r, row, sizeof r);
+                else
+                    std::memcpy(&r, row, (n - j) * sizeof(float));
+                packed[panel * kc + p] = r;
             }
         }
 #pragma omp for collapse(2) schedule(static)
         for (int64_t block = 0; block < blocks; ++block) {
             for (int64_t panel = 0; panel < panels; ++panel) {
+                const Packed* p = &packed[panel * kc];
                 const int64_t j = panel * tile_columns;
                 const int64_t end = std::min(m, (block + 1) * block_rows);
                 int64_t i = block * block_rows;
                 for (; i + tile_rows <= end; i += tile_rows)
-                    tile<tile_rows>(a + i * k + p0, k, &packed[panel * kc], kc, c + i * n + j, n,
-                                    std::min(tile_columns, n - j), p0 > 0);
+                    edge_tile<tile_rows>(a + i * k + start, k, p, kc, c + i * n + j, n, start > 0,
+                                         n - j);
                 for (; i < end; ++i)
-                    tile<1>(a + i * k + p0, k, &packed[panel * kc], kc, c + i * n + j, n,
-                            std::min(tile_columns, n - j), p0 > 0);
+                    edge_tile<1>(a + i * k + start, k, p, kc, c + i * n + j, n, start > 0, n - j);
             }
         }
     }

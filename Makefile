@@ -1,0 +1,76 @@
+# Two commands do everything: `make run` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: help run test check test-fast test-compiler test-gpu test-faults test-suites bench docs \
+	setup-system clean
+
+help:
+	@echo "make run           install, then verify the shipped kernels of the starter suite"
+	@echo "make test          install, then all checks and tests that need no GPU"
+	@echo "make test-fast     the tests that need no compiler"
+	@echo "make test-compiler the tests that need a C++ compiler"
+	@echo "make test-gpu      the tests that need a CUDA device"
+	@echo "make test-faults   kill the judge, its runners and compilers 50 times"
+	@echo "make test-suites   screen every built-in task"
+	@echo "make bench         the benchmarks, one after the other"
+	@echo "make docs          write docs/cli.md anew"
+	@echo "make setup-system  install system packages (needs root)"
+
+run: $(VENV)/installed
+	$(BIN)/kernelmill doctor
+	$(BIN)/kernelmill verify starter
+
+test: $(VENV)/installed-dev check
+	$(BIN)/pytest -n 2 --dist worksteal
+
+check: $(VENV)/installed-dev
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy --no-error-summary
+
+test-fast: $(VENV)/installed-dev
+	$(BIN)/pytest -n 2 -m "not compiler and not gpu"
+
+test-compiler: $(VENV)/installed-dev
+	$(BIN)/pytest -n 2 -m compiler
+
+test-gpu: $(VENV)/installed-dev
+	$(BIN)/pytest -m gpu
+
+test-faults: $(VENV)/installed-dev
+	KERNELMILL_KILLS=50 $(BIN)/pytest tests/faults
+
+test-suites: $(VENV)/installed-dev
+	for suite in starter basic fused attention hyper; do \
+		$(BIN)/kernelmill tasks screen $$suite || exit 1; done
+
+bench: $(VENV)/installed-dev
+	$(BIN)/python benchmarks/verify_cost.py
+	$(BIN)/python benchmarks/timing_trust.py
+
+docs: $(VENV)/installed-dev
+	$(BIN)/python docs/generate_cli.py
+
+setup-system:
+	apt-get update
+	apt-get install -y --no-install-recommends g++ make python3-venv
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Python 3.11 or newer is needed, $(PYTHON) is older"; exit 2; }
+	$(PYTHON) -m venv $(VENV) \
+		|| { echo "cannot make a virtual environment: apt-get install python3-venv"; exit 2; }
+
+$(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt
+	$(INSTALL) -e .
+	@touch $@
+
+$(VENV)/installed-dev: $(BIN)/python pyproject.toml constraints.txt
+	$(INSTALL) -e '.[dev]'
+	@touch $@ $(VENV)/installed
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

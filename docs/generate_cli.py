@@ -1,0 +1,39 @@
+"""Writes docs/cli.md from the live --help texts."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+VERBS = (
+    (),
+    ("doctor",),
+    ("verify",),
+    ("tasks",),
+    ("tasks", "list"),
+    ("tasks", "show"),
+    ("tasks", "screen"),
+)
+
+
+def reference() -> str:
+    parts = ["# Command line\n\nWritten by `make docs` from `--help`; a test keeps it true.\n"]
+    for verb in VERBS:
+        command = " ".join(("kernelmill", *verb))
+        parts.append(f"## {command}\n\n```text\n{_help(verb)}\n```\n")
+    return "\n".join(parts)
+
+
+def _help(verb: tuple[str, ...]) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "kernelmill", *verb, "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "COLUMNS": "88", "NO_COLOR": "1", "TERM": "dumb"},
+    )
+    return "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
+
+
+if __name__ == "__main__":
+    Path(__file__).with_name("cli.md").write_text(reference())

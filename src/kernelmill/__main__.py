@@ -1,0 +1,5 @@
+"""`python -m kernelmill`."""
+
+from kernelmill.cli.main import main
+
+main()

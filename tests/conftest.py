@@ -1,0 +1,48 @@
+"""What every test can use, and which tests this machine can run."""
+
+import functools
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kernelmill.backends import get_backend
+from kernelmill.judge import Judge, Settings
+from kernelmill.sandbox import Features, Tier, probe_features
+
+PROJECT = Path(__file__).parent.parent
+
+
+@functools.cache
+def _features() -> Features:
+    return probe_features()
+
+
+@functools.cache
+def _has_gpu() -> bool:
+    return shutil.which("nvidia-smi") is not None
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("compiler") and not shutil.which("g++"):
+        pytest.skip("needs a C++ compiler: apt-get install g++")
+    if item.get_closest_marker("gpu") and not _has_gpu():
+        pytest.skip("needs a CUDA device (make test-gpu on a machine with one)")
+    if item.get_closest_marker("isolation") and _features().tier < Tier.FULL:
+        pytest.skip(f"needs full isolation, this machine grants {_features().tier}")
+
+
+@pytest.fixture(scope="session")
+def judge() -> Iterator[Judge]:
+    """One judge a test process; quick, since these tests are not about time."""
+    with Judge(get_backend("cpp"), Settings(rounds=6, seconds=20.0)) as judge:
+        yield judge
+
+
+@pytest.fixture(scope="session")
+def lenient_judge() -> Iterator[Judge]:
+    """A judge without static rules: what do the gates behind them say?"""
+    settings = Settings(rounds=6, seconds=20.0, static_rules=False)
+    with Judge(get_backend("cpp"), settings) as judge:
+        yield judge

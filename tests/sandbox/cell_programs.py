@@ -1,0 +1,129 @@
+"""Programs that tests run inside cells."""
+
+import ctypes
+import mmap
+import os
+import socket
+import threading
+import time
+from typing import Any
+
+from kernelmill.sandbox.channel import Channel
+
+
+def echo(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
+    while True:
+        message = channel.receive()
+        channel.send({"got": message.body, "arguments": arguments, "scratch": scratch})
+
+
+def segfault(channel: Channel, _arguments: dict[str, Any], _scratch: str) -> None:
+    channel.receive()
+    ctypes.string_at(0)
+
+
+def abort(channel: Channel, _arguments: dict[str, Any], _scratch: str) -> None:
+    channel.receive()
+    ctypes.CDLL(None).abort()
+
+
+def raise_error(_channel: Channel, _arguments: dict[str, Any], _scratch: str) -> None:
+    raise ValueError("the last words")
+
+
+def leave(channel: Channel, arguments: dict[str, Any], _scratch: str) -> None:
+    channel.receive()
+    os._exit(arguments["code"])
+
+
+def sleep(_channel: Channel, _arguments: dict[str, Any], _scratch: str) -> None:
+    time.sleep(1000)
+
+
+def eat_memory(channel: Channel, arguments: dict[str, Any], _scratch: str) -> None:
+    channel.receive()
+    kept = []
+    while True:
+        block = mmap.mmap(-1, 64 << 20)
+        for page in range(0, len(block), 4096):
+            block[page] = 1
+        kept.append(block)
+
+
+def fork_forever(channel: Channel, _arguments: dict[str, Any], _scratch: str) -> None:
+    channel.receive()
+    while True:
+        try:
+            os.fork()
+        except OSError:
+            time.sleep(0.001)
+
+
+def many_threads(channel: Channel, _arguments: dict[str, Any], _scratch: str) -> None:
+    channel.receive()
+    while True:
+        threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
+
+
+def print_forever(channel: Channel, _arguments: dict[str, Any], _scratch: str) -> None:
+    channel.receive()
+    while True:
+        os.write(1, b"y" * 65536)
+
+
+def daemonise(channel: Channel, _arguments: dict[str, Any], _scratch: str) -> None:
+    """Leaves a grandchild in a session of its own behind, then answers."""
+    channel.receive()
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            time.sleep(1000)
+        os._exit(0)
+    channel.send({"pid": os.getpid()})
+    time.sleep(1000)
+
+
+def send_rubbish(channel: Channel, arguments: dict[str, Any], _scratch: str) -> None:
+    channel.receive()
+    raw = socket.socket(fileno=os.dup(channel.fileno()))
+    raw.sendall(bytes.fromhex(arguments["bytes"]))
+    time.sleep(1000)
+
+
+def _attempt(action: Any) -> str:
+    try:
+        action()
+        return "done"
+    except OSError as error:
+        return error.strerror or "refused"
+
+
+def trespass(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
+    """Tries what a confined process must not be able to do; says how each try ended."""
+    channel.receive()
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def call(name: str, *values: Any) -> str:
+        ctypes.set_errno(0)
+        result = getattr(libc, name)(*values)
+        return "done" if result != -1 else os.strerror(ctypes.get_errno())
+
+    parent = arguments["parent"]
+    channel.send(
+        {
+            "read secret": _attempt(lambda: open(arguments["secret"]).read()),
+            "write secret": _attempt(lambda: open(arguments["secret"], "a").write("x")),
+            "write /usr": _attempt(lambda: open("/usr/kernelmill-test", "w").close()),
+            "write scratch": _attempt(lambda: open(f"{scratch}/mine", "w").write("x")),
+            "read parent's environment": _attempt(lambda: open(f"/proc/{parent}/environ").read()),
+            "signal parent": _attempt(lambda: os.kill(parent, 0)),
+            "socket": _attempt(lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM)),
+            "fork": _attempt(lambda: os.fork() or os._exit(0)),
+            "execute": _attempt(lambda: os.execv("/bin/true", ["true"])),
+            "ptrace": call("ptrace", 16, parent, 0, 0),
+            "unshare": call("unshare", 0x10000000),
+            "mount": call("mount", b"none", b"/", b"tmpfs", 0, 0),
+            "forget to die": call("prctl", 1, 0, 0, 0, 0),
+            "environment": sorted(os.environ),
+        }
+    )

@@ -1,0 +1,179 @@
+"""Cells: what they can do, what they cannot, and how they end."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kernelmill.sandbox import (
+    Cell,
+    CellCrashed,
+    CellLimitExceeded,
+    CellProtocolError,
+    CellTimeout,
+    Limits,
+    Policy,
+    Tier,
+    Zygote,
+)
+
+HERE = Path(__file__).parent
+SMALL = Limits(memory_bytes=512 << 20, processes=48)
+
+
+@pytest.fixture(scope="module")
+def zygote() -> Iterator[Zygote]:
+    os.environ["KERNELMILL_TEST_CANARY"] = "a key nobody may see"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "kernelmill.sandbox.cell._ENVIRONMENT",
+            {"PYTHONPATH": str(HERE), "PYTHONDONTWRITEBYTECODE": "1"},
+        )
+        with Zygote(("cell_programs",), threads=1) as zygote:
+            yield zygote
+
+
+def spawn(zygote: Zygote, program: str, policy: Policy | None = None, **arguments: object) -> Cell:
+    return zygote.spawn(f"cell_programs:{program}", arguments, policy or Policy(limits=SMALL))
+
+
+def test_a_cell_answers(zygote: Zygote) -> None:
+    with spawn(zygote, "echo", word="hello") as cell:
+        answer = cell.request({"number": 1}, 5).body
+    assert answer["got"] == {"number": 1}
+    assert answer["arguments"] == {"word": "hello"}
+
+
+@pytest.mark.parametrize("tier", list(Tier))
+def test_every_tier_runs(zygote: Zygote, tier: Tier) -> None:
+    with spawn(zygote, "echo", Policy(limits=SMALL, tier=tier)) as cell:
+        assert cell.request({}, 5).body["got"] == {}
+
+
+def test_crashes_are_told_by_signal_and_last_words(zygote: Zygote) -> None:
+    for program, number in (("segfault", signal.SIGSEGV), ("abort", signal.SIGABRT)):
+        with pytest.raises(CellCrashed) as caught:
+            spawn(zygote, program).request({}, 5)
+        assert caught.value.signal_number == number
+    with pytest.raises(CellCrashed, match="the last words"):
+        spawn(zygote, "raise_error").request({}, 5)
+    with pytest.raises(CellCrashed) as caught:
+        spawn(zygote, "leave", code=0).request({}, 5)
+    assert caught.value.exit_code == 0
+
+
+def test_a_silent_cell_times_out_and_is_gone(zygote: Zygote) -> None:
+    cell = spawn(zygote, "sleep")
+    with pytest.raises(CellTimeout):
+        cell.request({}, 0.2)
+    assert not Path(f"/proc/{cell.pid}").exists()
+
+
+@pytest.mark.parametrize(
+    ("program", "may_execute", "limit"),
+    [
+        ("eat_memory", False, "memory"),
+        ("many_threads", False, "processes"),
+        ("fork_forever", True, "processes"),
+    ],
+)
+@pytest.mark.parametrize("tier", [Tier.FULL, Tier.PARTIAL])
+def test_limits_hold(
+    zygote: Zygote, program: str, may_execute: bool, limit: str, tier: Tier
+) -> None:
+    policy = Policy(limits=SMALL, may_execute=may_execute, tier=tier)
+    with pytest.raises((CellLimitExceeded, CellCrashed)) as caught:
+        spawn(zygote, program, policy).request({}, 20)
+    if isinstance(caught.value, CellLimitExceeded):
+        assert caught.value.limit in (limit, "memory")
+
+
+def test_printing_without_end_does_no_harm(zygote: Zygote) -> None:
+    with pytest.raises(CellCrashed):
+        spawn(zygote, "print_forever").request({}, 10)
+
+
+@pytest.mark.parametrize(
+    "rubbish",
+    ["ffffff7f", "05000000" + b"nojs?".hex(), "02000000" + b"[]".hex(), "05000000ffffffffff"],
+)
+def test_rubbish_on_the_channel_is_refused(zygote: Zygote, rubbish: str) -> None:
+    with pytest.raises(CellProtocolError):
+        spawn(zygote, "send_rubbish", bytes=rubbish).request({}, 5)
+
+
+@pytest.mark.isolation
+def test_nothing_outlives_its_cell(zygote: Zygote) -> None:
+    def strays() -> list[str]:
+        return [
+            p.name
+            for p in Path("/proc").iterdir()
+            if p.name.isdigit() and _environment_has_canary_folder(p)
+        ]
+
+    cell = spawn(zygote, "daemonise", Policy(limits=SMALL, may_execute=True))
+    cell.request({}, 5)
+    before = strays()
+    cell.close()
+    deadline = time.monotonic() + 5
+    while len(strays()) >= len(before) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert len(strays()) < len(before)
+
+
+def _environment_has_canary_folder(process: Path) -> bool:
+    try:
+        return str(HERE).encode() in (process / "environ").read_bytes()
+    except OSError:
+        return False
+
+
+@pytest.mark.isolation
+def test_a_cell_cannot_trespass(zygote: Zygote, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("42")
+    with spawn(zygote, "trespass", secret=str(secret), parent=os.getpid()) as cell:
+        tried = cell.request({}, 10).body
+    environment = tried.pop("environment")
+    assert tried.pop("write scratch") == "done"
+    assert [name for name, outcome in tried.items() if outcome == "done"] == []
+    assert "KERNELMILL_TEST_CANARY" not in environment
+    assert secret.read_text() == "42"
+
+
+def test_a_partial_cell_cannot_trespass_either(zygote: Zygote, tmp_path: Path) -> None:
+    if zygote.features.tier < Tier.PARTIAL:
+        pytest.skip(f"this machine grants {zygote.features.tier}")
+    secret = tmp_path / "secret"
+    secret.write_text("42")
+    policy = Policy(limits=SMALL, tier=Tier.PARTIAL)
+    with spawn(zygote, "trespass", policy, secret=str(secret), parent=os.getpid()) as cell:
+        tried = cell.request({}, 10).body
+    for what in ("read secret", "write secret", "read parent's environment", "socket", "fork"):
+        assert tried[what] != "done", what
+
+
+def test_a_stopped_cell_stands_still(zygote: Zygote) -> None:
+    with spawn(zygote, "echo") as cell:
+        cell.stop()
+        cell.send({"number": 1})
+        with pytest.raises(CellTimeout):
+            cell.receive(0.1)
+    with spawn(zygote, "echo") as cell:
+        cell.stop()
+        timed = cell.timed({"number": 2}, 5)
+    assert timed.answer["got"] == {"number": 2}
+    assert timed.nanoseconds > 0
+
+
+def test_scratch_leaves_nothing_behind(zygote: Zygote) -> None:
+    for tier in Tier:
+        with spawn(zygote, "echo", Policy(limits=SMALL, tier=tier)) as cell:
+            scratch = Path(cell.request({}, 5).body["scratch"])
+        if tier < Tier.FULL:
+            assert not scratch.exists()
+        else:
+            assert not list(scratch.glob("candidate*"))
