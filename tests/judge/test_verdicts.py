@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
-from judge.kernels import KERNEL, TASK, candidate
 
+from judge.kernels import KERNEL, TASK, candidate
 from kernelmill.candidate import Candidate, Origin
 from kernelmill.errors import BackendUnavailable
 from kernelmill.judge import Gate, Judge, Verdict
@@ -150,12 +151,14 @@ def test_refusals_say_what_is_wrong(judge: Judge, task: Task, name: str) -> None
     assert evidence in verdict.feedback[0].text()
 
 
-def test_a_kernel_that_never_ends(judge: Judge, task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
-    import msgspec
-
+def test_a_kernel_that_never_ends(
+    judge: Judge, task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
     quick = msgspec.structs.replace(judge.settings, seconds=1.0)
     monkeypatch.setattr(judge, "settings", quick)
-    verdict = judge.verify(task, candidate(kernel=("#pragma omp", "for (volatile int i = 0;; i = 1);\n#pragma omp")))
+    verdict = judge.verify(
+        task, candidate(kernel=("#pragma omp", "for (volatile int i = 0;; i = 1);\n#pragma omp"))
+    )
     assert verdict.feedback[0].kind == "time-out"
 
 
@@ -169,7 +172,11 @@ def test_hidden_shapes_stay_hidden(judge: Judge, task: Task) -> None:
 
 
 def test_the_judge_goes_on_after_every_kind_of_failure(judge: Judge, task: Task) -> None:
-    for change in ("*(volatile int*)0 = 1;", "__builtin_trap();", "for (int i = 0;; ++i) ((volatile char*)x)[i * 4096L] = 1;"):
+    for change in (
+        "*(volatile int*)0 = 1;",
+        "__builtin_trap();",
+        "for (int i = 0;; ++i) ((volatile char*)x)[i * 4096L] = 1;",
+    ):
         judge.verify(task, candidate(kernel=("#pragma omp", f"{change}\n#pragma omp")))
         assert judge.verify(task, candidate()).passed
 

@@ -35,7 +35,7 @@ def verify(
     backend: Backend = "cpp",
     scale: Scale = "cpu",
     threads: Threads = None,
-    rounds: Annotated[int, typer.Option(min=5, help="Timed rounds.")] = 20,
+    rounds: Annotated[int, typer.Option(min=5, help="Timed rounds.")] = 24,
     compiled: Annotated[
         bool, typer.Option("--compile/--no-compile", help="Also measure torch.compile.")
     ] = True,

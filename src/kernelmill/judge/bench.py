@@ -59,7 +59,7 @@ class Bench:
             yield
         finally:
             for contestant in (self.eager, self._compiled):
-                if contestant is not None:
+                if contestant is not None and not contestant.subject.cell.closed:
                     contestant.subject.cell.resume()
 
     def close(self) -> None:

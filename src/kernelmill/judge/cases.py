@@ -9,7 +9,7 @@ import numpy as np
 from kernelmill.errors import TaskError
 from kernelmill.judge.compare import Expected, make_budget
 from kernelmill.judge.protocol import CaseMade
-from kernelmill.judge.subject import RunnerRaised, Subject
+from kernelmill.judge.subject import ReferenceLost, RunnerRaised, Subject
 from kernelmill.sandbox import CellFailure
 from kernelmill.tasks.task import Task, Variant
 from kernelmill.tensors.blob import Blob
@@ -62,7 +62,10 @@ class CaseBook:
         self._uses += 1
         if self._uses % _RENEW_AFTER == 0:
             old = self.cases[self._next]
-            self.cases[self._next] = self.make(old.variant, old.flavour)
+            try:
+                self.cases[self._next] = self.make(old.variant, old.flavour)
+            except TaskError as error:
+                raise ReferenceLost(str(error)) from error
             old.close()
             self._next = (self._next + 1) % len(self.cases)
 

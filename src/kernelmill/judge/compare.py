@@ -69,6 +69,7 @@ def _rms(values: npt.NDArray[np.float64]) -> float:
     return float(np.sqrt(np.mean(np.square(values)))) if values.size else 0.0
 
 
+@np.errstate(invalid="ignore", over="ignore", divide="ignore")
 def compare(actual: npt.NDArray[Any], expected: Expected) -> Comparison:
     """Compare one output; both have the same shape and dtype."""
     if not is_floating(expected.dtype):

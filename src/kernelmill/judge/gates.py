@@ -20,8 +20,10 @@ from kernelmill.judge.verdict import Feedback, Gate, Latency, Profile, Trial, Ve
 from kernelmill.sandbox import CellFailure, Policy, Zygote
 
 RUNNER = "kernelmill.judge.runner"
-_FRAMEWORK_SHARE = 0.4
-"""Refused where more than this share of the computing time is spent in framework libraries."""
+_FRAMEWORK_SHARE = 0.25
+"""Refused where framework libraries take more than this share of the time, and ..."""
+_FRAMEWORK_OVER_KERNEL = 0.6
+"""... more than this much of what the kernel takes: a small kernel drowns in call overhead."""
 _LEAST_SAMPLES = 8
 
 
@@ -175,9 +177,9 @@ class Passage:
             raise _Refusal(Feedback(Gate.LATENCY, "too-fast", summary))
 
     def _check_profile(self, profile: Profile) -> None:
-        computing = profile.kernel + profile.framework
-        enough = profile.samples * computing >= _LEAST_SAMPLES
-        if enough and profile.framework / computing > _FRAMEWORK_SHARE:
+        enough = profile.samples * profile.framework >= _LEAST_SAMPLES
+        large = profile.framework > max(_FRAMEWORK_SHARE, _FRAMEWORK_OVER_KERNEL * profile.kernel)
+        if enough and large:
             summary = (
                 f"{profile.framework:.0%} of its time is spent in framework libraries, "
                 f"{profile.kernel:.0%} in its kernel"

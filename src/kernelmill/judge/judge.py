@@ -5,17 +5,20 @@ from contextlib import contextmanager
 
 from kernelmill.backends.base import Backend
 from kernelmill.candidate import Candidate
-from kernelmill.errors import IsolationError
+from kernelmill.errors import IsolationError, TaskError
 from kernelmill.judge.bench import Bench
 from kernelmill.judge.gates import RUNNER, Passage
 from kernelmill.judge.settings import Settings
+from kernelmill.judge.subject import ReferenceLost
 from kernelmill.judge.verdict import Verdict
-from kernelmill.sandbox import Tier, Zygote
+from kernelmill.sandbox import Tier, Zygote, ZygoteLost
 from kernelmill.tasks import prober
 from kernelmill.tasks.loader import TaskFile
 from kernelmill.tasks.task import Task
 
 _OPEN_BENCHES = 4
+_DISTURBANCES = 3
+"""How often a verdict is begun when something other than the candidate fails."""
 
 
 class Judge:
@@ -43,9 +46,12 @@ class Judge:
         candidate is in the verdict.
         """
         self._demand_isolation(candidate)
-        with self._borrowed_bench(task) as bench:
-            passage = Passage(self.backend, self.zygote, self.settings, bench)
-            return passage.judge(candidate, compiled)
+        for _ in range(_DISTURBANCES):
+            try:
+                return self._verify(task, candidate, compiled)
+            except (ReferenceLost, ZygoteLost) as error:
+                lost = error  # the bench is gone with it; a new one may do better
+        raise TaskError(f"{task.id}: the reference fails again and again: {lost}") from lost
 
     def bench(self, task: Task) -> Bench:
         """A fresh bench for a task; the caller closes it."""
@@ -62,6 +68,11 @@ class Judge:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _verify(self, task: Task, candidate: Candidate, compiled: bool) -> Verdict:
+        with self._borrowed_bench(task) as bench:
+            passage = Passage(self.backend, self.zygote, self.settings, bench)
+            return passage.judge(candidate, compiled)
 
     def _demand_isolation(self, candidate: Candidate) -> None:
         if self.tier >= Tier.PARTIAL or candidate.origin.ours or self.settings.allow_unsandboxed:

@@ -1,6 +1,7 @@
 """The latency gate: candidate and baselines in turn, the clock outside, every answer checked."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -12,10 +13,10 @@ from kernelmill.judge.correctness import sample_positions
 from kernelmill.judge.profiling import Sampler
 from kernelmill.judge.protocol import OutputTensor
 from kernelmill.judge.roofline import least_milliseconds
-from kernelmill.judge.statistics import ratio_interval
-from kernelmill.judge.subject import Subject, Timing
+from kernelmill.judge.statistics import ratio_interval, typical
+from kernelmill.judge.subject import ReferenceLost, RunnerRaised, Subject, Timing
 from kernelmill.judge.verdict import Latency, Profile
-from kernelmill.sandbox import CellProtocolError
+from kernelmill.sandbox import CellFailure, CellProtocolError
 from kernelmill.tasks.task import Task
 from kernelmill.tensors.layout import is_floating, widen
 
@@ -48,6 +49,15 @@ class Samples(NamedTuple):
     baselines: list[npt.NDArray[np.float64]]
 
 
+@contextmanager
+def _blaming_reference() -> Iterator[None]:
+    """What goes wrong inside is not the candidate's fault."""
+    try:
+        yield
+    except (CellFailure, RunnerRaised) as failure:
+        raise ReferenceLost(str(failure)) from failure
+
+
 class Contest:
     """One candidate against its baselines on one ring of inputs."""
 
@@ -67,9 +77,14 @@ class Contest:
         self._generator = np.random.default_rng()
 
     def attach(self) -> None:
-        for contestant in (self._candidate, *self._baselines):
-            contestant.subject.attach(self._ring.request(), self._ring.file, self._seconds)
-            contestant.subject.cell.stop()
+        self._attach(self._candidate)
+        with _blaming_reference():
+            for baseline in self._baselines:
+                self._attach(baseline)
+
+    def _attach(self, contestant: Contestant) -> None:
+        contestant.subject.attach(self._ring.request(), self._ring.file, self._seconds)
+        contestant.subject.cell.stop()
 
     def profile(self, kernel_files: frozenset[str]) -> Profile:
         """Warm the candidate up while looking where its time goes."""
@@ -101,7 +116,8 @@ class Contest:
         self._ring.refresh(self._generator)
         timings: dict[int, Timing] = {}
         for index in order:
-            timings[index] = contestants[index].subject.batch(self._ring.slots, self._seconds)
+            with _blaming_reference() if index else nullcontext():
+                timings[index] = contestants[index].subject.batch(self._ring.slots, self._seconds)
         return [timings[index] for index in range(len(contestants))]
 
     def _check(self, timings: list[Timing], thorough: bool) -> None:
@@ -118,9 +134,10 @@ class Contest:
             actual = self._candidate.subject.read_elements(
                 self._candidate.outputs[index], ours[call][index], positions
             )
-            wanted = self._baselines[0].subject.read_elements(
-                self._baselines[0].outputs[index], theirs[call][index], positions
-            )
+            with _blaming_reference():
+                wanted = self._baselines[0].subject.read_elements(
+                    self._baselines[0].outputs[index], theirs[call][index], positions
+                )
             wrong = _count_wrong(actual, wanted, expected.dtype, expected.budget)
             allowed = _allowed_wrong(expected, positions.size)
             if wrong > allowed:
@@ -151,14 +168,14 @@ def _allowed_wrong(expected: Expected, looked_at: int) -> int:
 
 
 def summarise(samples: Samples, task: Task, threads: int, calls: int) -> Latency:
-    """Medians, and intervals of the ratios."""
+    """Typical times, and intervals of their ratios."""
     floor = least_milliseconds(task, threads)
-    medians = [float(np.median(row)) / 1e6 for row in samples.baselines]
+    milliseconds = [typical(row) / 1e6 for row in samples.baselines]
     ratios = [ratio_interval(row, samples.candidate) for row in samples.baselines]
     return Latency(
-        candidate_ms=float(np.median(samples.candidate)) / 1e6,
-        eager_ms=medians[0],
-        compile_ms=medians[1] if len(medians) > 1 else None,
+        candidate_ms=typical(samples.candidate) / 1e6,
+        eager_ms=milliseconds[0],
+        compile_ms=milliseconds[1] if len(ratios) > 1 else None,
         over_eager=ratios[0],
         over_compile=ratios[1] if len(ratios) > 1 else None,
         floor_ms=floor.memory,

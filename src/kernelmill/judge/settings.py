@@ -10,7 +10,7 @@ from kernelmill.sandbox import Limits
 class Settings(msgspec.Struct, frozen=True):
     threads: int = len(os.sched_getaffinity(0))
     """For the candidate and every baseline alike."""
-    rounds: int = 20
+    rounds: int = 24
     """Timed rounds; each runs every contestant once."""
     seconds: float = 30.0
     """For one answer of a runner: loading, a trial, a batch."""

@@ -29,6 +29,10 @@ class RunnerRaised(Exception):
         super().__init__(f"{failed.error}: {failed.message.partition(chr(10))[0][:300]}")
 
 
+class ReferenceLost(Exception):
+    """A reference runner failed where the candidate did not: the verdict must be tried again."""
+
+
 class Timing(NamedTuple):
     pointers: list[list[int]]
     nanoseconds: int

@@ -12,6 +12,7 @@ from kernelmill.sandbox.failures import (
     CellLimitExceeded,
     CellProtocolError,
     CellTimeout,
+    ZygoteLost,
 )
 from kernelmill.sandbox.features import Features, probe_features
 from kernelmill.sandbox.policy import Limits, Policy, Tier
@@ -28,5 +29,6 @@ __all__ = [
     "Policy",
     "Tier",
     "Zygote",
+    "ZygoteLost",
     "probe_features",
 ]

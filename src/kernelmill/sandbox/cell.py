@@ -20,6 +20,7 @@ from kernelmill.sandbox.failures import (
     CellLimitExceeded,
     CellProtocolError,
     CellTimeout,
+    ZygoteLost,
 )
 from kernelmill.sandbox.features import Features
 from kernelmill.sandbox.policy import Policy
@@ -54,7 +55,7 @@ class Cell:
         self._channel = channel
         self._control = control
         self._log = log
-        self._closed = False
+        self.closed = False
         self.pid = self._guarded(lambda: channel.peer_process(_SPAWN_SECONDS))
 
     def request(self, body: dict[str, Any], timeout: float, files: tuple[int, ...] = ()) -> Message:
@@ -118,9 +119,9 @@ class Cell:
 
     def close(self) -> None:
         """End everything inside and wait until it is gone."""
-        if self._closed:
+        if self.closed:
             return
-        self._closed = True
+        self.closed = True
         self._channel.close()
         # Shutting down our half tells the warden; its own end closes the other half.
         sock = socket.socket(fileno=os.dup(self._control.fileno()))
@@ -175,47 +176,37 @@ class Cell:
 
 
 class Zygote:
-    """The warm process. Safe to use from several threads."""
+    """The warm process. Safe to use from several threads; started anew if it was killed."""
 
     def __init__(self, modules: tuple[str, ...], threads: int) -> None:
         """Start it with `modules` imported; cells compute with `threads` threads."""
-        ours, theirs = channel_pair()
-        self._channel = ours
+        self._modules = modules
+        self._threads = threads
         self._lock = threading.Lock()
-        number = theirs.fileno()
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "kernelmill.sandbox.zygote", str(number), *modules],
-            pass_fds=(number,),
-            env=_environment(threads),
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
-            cwd="/",
-        )
-        theirs.close()
-        try:
-            hello = ours.receive(_IMPORT_SECONDS)
-        except (ChannelClosed, CellFailure) as error:
-            self.close()
-            raise RuntimeError("the warm process did not start; its error is above") from error
-        self.features = msgspec.convert(hello.body["features"], Features)
+        self._start()
 
     def spawn(self, entry: str, arguments: dict[str, Any], policy: Policy) -> Cell:
-        """Fork a cell that runs `entry` ("module:function" of an imported module)."""
+        """Fork a cell that runs `entry` ("module:function" of an imported module).
+
+        Raises CellFailure where the cell does not come up, ZygoteLost where that is our fault.
+        """
         tier = min(policy.tier, self.features.tier)
         policy = msgspec.structs.replace(policy, tier=tier)
-        channel, channel_theirs = channel_pair()
-        control, control_theirs = channel_pair()
-        log = _sealed_log(policy.limits.log_bytes)
         body = {
             "entry": entry,
             "arguments": arguments,
             "policy": msgspec.to_builtins(policy),
         }
         with self._lock:
-            self._channel.send(body, (channel_theirs.fileno(), control_theirs.fileno(), log))
-        channel_theirs.close()
-        control_theirs.close()
-        return Cell(channel, control, log)
+            if self._process.poll() is not None:
+                self._channel.close()
+                self._start()
+            try:
+                return self._fork(body, policy.limits.log_bytes)
+            except CellCrashed as error:
+                if self._process.poll() is not None:
+                    raise ZygoteLost("the warm process was killed") from error
+                raise
 
     def close(self) -> None:
         self._channel.close()
@@ -230,6 +221,37 @@ class Zygote:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _start(self) -> None:
+        self._channel, theirs = channel_pair()
+        number = theirs.fileno()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "kernelmill.sandbox.zygote", str(number), *self._modules],
+            pass_fds=(number,),
+            env=_environment(self._threads),
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+            cwd="/",
+        )
+        theirs.close()
+        try:
+            hello = self._channel.receive(_IMPORT_SECONDS)
+        except (ChannelClosed, CellFailure) as error:
+            self.close()
+            raise ZygoteLost("the warm process did not start") from error
+        self.features = msgspec.convert(hello.body["features"], Features)
+
+    def _fork(self, body: dict[str, Any], log_bytes: int) -> Cell:
+        channel, channel_theirs = channel_pair()
+        control, control_theirs = channel_pair()
+        log = _sealed_log(log_bytes)
+        try:
+            self._channel.send(body, (channel_theirs.fileno(), control_theirs.fileno(), log))
+        except ChannelClosed:
+            pass  # killed this very moment: the cell below finds nobody and says so
+        channel_theirs.close()
+        control_theirs.close()
+        return Cell(channel, control, log)
 
 
 def _environment(threads: int) -> dict[str, str]:

@@ -53,3 +53,10 @@ class CellTimeout(CellFailure):
 
 class CellProtocolError(CellFailure):
     """An answer that is not of the protocol: oversized, malformed, or out of turn."""
+
+
+class ZygoteLost(Exception):
+    """The warm process ended by itself or was killed; the next cell starts a new one.
+
+    Not a `CellFailure`: no fault of what was to run in the cell.
+    """

@@ -68,10 +68,11 @@ def _load_built_in(spec: str) -> tuple[TaskFile, ...] | None:
 
 
 def _load_checkout(scheme: str, path: Path) -> tuple[TaskFile, ...]:
-    if not path.exists():
-        raise UsageError(f"{scheme}: there is no folder {path}")
-    inner = path / _SCHEMES[scheme]
-    return _load_folder(inner if inner.is_dir() else path, path.name)
+    inner = _SCHEMES[scheme]
+    for folder in (path / inner, path.parent / inner / path.name, path):
+        if folder.is_dir():
+            return _load_folder(folder, path.name)
+    raise UsageError(f"{scheme}: there is no folder {path}")
 
 
 def _load_folder(folder: Path, suite: str) -> tuple[TaskFile, ...]:
@@ -85,11 +86,10 @@ def _load_folder(folder: Path, suite: str) -> tuple[TaskFile, ...]:
 
 
 def _task_paths(folder: Path) -> Iterator[Path]:
-    def key(path: Path) -> tuple[str, list[int | str]]:
-        parts = re.split(r"(\d+)", path.stem)
-        return str(path.parent), [int(p) if p.isdigit() else p for p in parts if p]
+    def by_number(path: Path) -> tuple[str, str]:
+        return str(path.parent), re.sub(r"\d+", lambda number: number[0].zfill(8), path.stem)
 
-    for path in sorted(folder.rglob("*.py"), key=key):
+    for path in sorted(folder.rglob("*.py"), key=by_number):
         if path.is_file() and re.search(r"^class Model\b", _text(path), re.MULTILINE):
             yield path
 

@@ -140,6 +140,8 @@ class CppBackend(Backend):
         with _builder("compile_sources", arguments, zygote) as cell:
             body, descriptors = cell.request({"go": True}, _SECONDS)
             library = _take(descriptors)
+        if body["status"] < 0:
+            raise BuildFailed("crash", f"the compiler was killed by signal {-body['status']}", ())
         if body["status"] != 0 or library is None:
             raise BuildFailed(
                 "compile-error", "the compiler refuses it", first_errors(str(body["output"]))

@@ -44,7 +44,8 @@ _ALLOWED_OPERATORS = frozenset(
 _REFUSED_WITH_FRAMEWORK = re.compile(
     r"""(?x)^(?:_ZNK?2at6native.* | .*[sdcz]gemm.* | (?:cblas|mkl|dnnl|openblas|LAPACKE)_.*
       | dl(?:open|sym|mopen|_iterate_phdr) | (?:v?fork|exec\w*|posix_spawn\w*|system|popen)
-      | (?:socket|connect|ptrace|prctl|syscall|mmap|mprotect|memfd_create|shm_open|open(?:at)?(?:64)?)
+      | (?:socket|connect|ptrace|prctl|syscall|mmap|mprotect|memfd_create|shm_open)
+      | open(?:at)?(?:64)?
       | (?:fopen(?:64)?|getenv|setenv|pthread_create|_?exit|_Exit|quick_exit|kill|raise|sigaction)
       )$"""
 )

@@ -19,7 +19,7 @@ class Model(nn.Module):
 
 
 groups = 16
-batch = 128
+batch = 176
 depth = 128
 capsules = 24
 width = 16

@@ -1,5 +1,5 @@
-"""GELU of every element in its tanh form. Memory traffic is the floor, so a kernel shows how cheaply
-it can evaluate tanh in vector registers.
+"""GELU of every element in its tanh form. Memory traffic is the floor, so a kernel shows how
+cheaply it can evaluate tanh in vector registers.
 """
 
 import torch

@@ -9,8 +9,8 @@ constexpr int64_t lanes = sizeof(vec) / sizeof(float);
 // A tile of C is summed in registers: 12 x 2 vectors where there are 32 of them, 6 x 2 where 16.
 constexpr int64_t tile_rows = sizeof(vec) == 32 ? 6 : 12;
 constexpr int64_t tile_columns = 2 * lanes;
-constexpr int64_t depth = 256;  // a packed panel of B, depth x tile_columns, stays in L1 ...
-constexpr int64_t block_rows = 8 * tile_rows;  // ... while these rows of A pass over it
+constexpr int64_t depth = 128;  // a packed panel of B, depth x tile_columns, stays in L1 ...
+constexpr int64_t block_rows = 4 * tile_rows;  // ... while these rows of A pass over it
 
 struct Packed {
     vec v[2];
