@@ -25,9 +25,10 @@ _ALLOWED_TORCH = frozenset(
      "zeros_like", "no_grad", "inference_mode", "float", "float16", "float32", "float64",
      "bfloat16", "half", "double", "int8", "int16", "int32", "int64", "uint8", "long", "int",
      "bool", "nn", "is_tensor", "contiguous_format", "preserve_format", "channels_last",
-     "get_num_threads", "ones", "full", "arange", "tensor"}
+     "get_num_threads"}
 )  # fmt: skip
 _CONSTRUCTOR_ONLY = frozenset({"ones", "full", "arange", "tensor", "randn", "rand"})
+"""For the initial values of parameters and buffers."""
 _COMPUTE_METHODS = frozenset(
     """abs absolute add add_ addbmm addcdiv addcmul addmm addmv addr all amax amin aminmax any
     argmax argmin argsort baddbmm bincount bmm ceil cholesky clamp clamp_ clip copysign corrcoef
@@ -66,6 +67,8 @@ class _Walk:
         self._allowed_imports = allowed_imports
         self._torch_names: set[str] = set()
         """Names bound to torch or one of its submodules."""
+        self._layer_names: set[str] = set()
+        """Names bound to torch.nn."""
         self._functional_names: set[str] = set()
         self._libraries = _library_names(tree)
 
@@ -129,6 +132,8 @@ class _Walk:
     def _bind(self, name: str, module: str) -> None:
         if module.startswith("torch.nn.functional"):
             self._functional_names.add(name)
+        elif module == "torch.nn":
+            self._layer_names.add(name)
         elif module == "torch":
             self._torch_names.add(name)
 
@@ -214,6 +219,12 @@ class _Walk:
         called = ast.unparse(node.func)
         if root in self._functional_names or ".functional." in called:
             yield self._finding("framework-compute", node, f"calls {called}", _WRITE_A_KERNEL)
+        elif root in self._layer_names or called.startswith("torch.nn."):
+            if not constructing:
+                yield self._finding(
+                    "framework-layer", node, f"builds {called} outside __init__",
+                    "hold parameters in __init__, compute in the kernel",
+                )  # fmt: skip
         elif root in self._torch_names:
             yield from self._torch_call(node, called, constructing)
         elif root == "ctypes" and name == "CDLL":
@@ -228,18 +239,9 @@ class _Walk:
         return held or _root_name(function) in self._libraries | {"math"}
 
     def _torch_call(self, node: ast.Call, called: str, constructing: bool) -> Iterator[Finding]:
-        assert isinstance(node.func, ast.Attribute)
-        parts = called.split(".")
-        first = parts[1] if len(parts) > 1 else ""
-        if first == "nn":
-            if not constructing:
-                yield self._finding(
-                    "framework-layer", node, f"builds {called} outside __init__",
-                    "hold parameters in __init__, compute in the kernel",
-                )  # fmt: skip
-            return
-        allowed = first in _ALLOWED_TORCH and (first not in _CONSTRUCTOR_ONLY or constructing)
-        if not allowed and not (constructing and first in _CONSTRUCTOR_ONLY):
+        name = called.split(".")[1]
+        allowed = _ALLOWED_TORCH | _CONSTRUCTOR_ONLY if constructing else _ALLOWED_TORCH
+        if name not in allowed:
             yield self._finding("framework-compute", node, f"calls {called}", _WRITE_A_KERNEL)
 
     def _library_load(self, node: ast.Call) -> Iterator[Finding]:

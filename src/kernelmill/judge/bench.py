@@ -16,7 +16,7 @@ from kernelmill.sandbox import CellFailure, Limits, Policy, Zygote
 from kernelmill.tasks.task import Task
 from kernelmill.tensors.layout import Layout, Node
 
-_RUNNER = "kernelmill.judge.runner"
+RUNNER = "kernelmill.judge.runner"
 _SECONDS = 120.0
 _COMPILE_SECONDS = 300.0
 _SEED_BITS = 60
@@ -74,9 +74,7 @@ class Bench:
             self.task.source, self.task.scale, secrets.randbits(_SEED_BITS), compiled
         )
         try:
-            cell = self._zygote.spawn(
-                f"{_RUNNER}:run_reference", {"threads": self._threads}, policy
-            )
+            cell = self._zygote.spawn(f"{RUNNER}:run_reference", {"threads": self._threads}, policy)
             subject = Subject(cell)
             subject.load(request, (), _SECONDS)
         except (CellFailure, RunnerRaised) as error:
@@ -101,7 +99,7 @@ class Bench:
 
     def _read_init_arguments(self) -> None:
         request = ReferenceRequest(self.task.source, self.task.scale, 0)
-        entry = f"{_RUNNER}:make_init_arguments"
+        entry = f"{RUNNER}:make_init_arguments"
         try:
             with self._zygote.spawn(entry, {}, Policy(limits=_REFERENCE_LIMITS)) as cell:
                 body, files = cell.request(msgspec.to_builtins(request), _SECONDS)

@@ -1,6 +1,5 @@
 """The gates in order: integrity, build, correctness, latency. Each ends the way for the next."""
 
-import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -13,13 +12,13 @@ from kernelmill.judge.bench import Bench
 from kernelmill.judge.correctness import check_correctness, failure_feedback
 from kernelmill.judge.evidence import make_evidence
 from kernelmill.judge.latency import CLOCK, Contest, Contestant, TimedAnswerWrong, summarise
-from kernelmill.judge.protocol import LoadRequest, OutputTensor
+from kernelmill.judge.loading import load_candidate, open_cell
+from kernelmill.judge.protocol import OutputTensor
 from kernelmill.judge.settings import Settings
 from kernelmill.judge.subject import RunnerRaised, Subject
 from kernelmill.judge.verdict import Feedback, Gate, Latency, Profile, Trial, Verdict
-from kernelmill.sandbox import CellFailure, Policy, Zygote
+from kernelmill.sandbox import CellFailure, Zygote
 
-RUNNER = "kernelmill.judge.runner"
 _FRAMEWORK_SHARE = 0.25
 """Refused where framework libraries take more than this share of the time, and ..."""
 _FRAMEWORK_OVER_KERNEL = 0.6
@@ -119,32 +118,14 @@ class Passage:
             raise _Refusal(*feedback)
 
     def _run(self, candidate: Candidate, built: Built, compiled: bool) -> None:
-        policy = Policy(limits=self._settings.limits)
-        entry, arguments = f"{RUNNER}:run_candidate", {"threads": self._settings.threads}
         with self._at(Gate.CORRECTNESS):
-            cell = self._zygote.spawn(entry, arguments, policy)
+            cell = open_cell(self._zygote, self._settings)
         with cell:
             with self._at(Gate.CORRECTNESS):
-                subject = Subject(cell)
-                self._load(subject, candidate, built)
+                subject = load_candidate(cell, candidate, built, self._bench, self._settings)
                 outputs = self._check(subject)
             with self._at(Gate.LATENCY):
                 self._compete(Contestant(subject, outputs), frozenset(built.artefacts), compiled)
-
-    def _load(self, subject: Subject, candidate: Candidate, built: Built) -> None:
-        request = LoadRequest(
-            sources=candidate.files,
-            artefacts=list(built.artefacts),
-            init_arguments=self._bench.init_arguments,
-            init_layout=self._bench.init_layout,
-            prebuilt_extensions=built.prebuilt_extensions,
-        )
-        files = [_in_memory(content) for content in built.artefacts.values()]
-        try:
-            subject.load(request, (self._bench.init_file, *files), self._settings.seconds)
-        finally:
-            for file in files:
-                os.close(file)
 
     def _check(self, subject: Subject) -> list[OutputTensor]:
         result = check_correctness(subject, self._bench.book.cases, self._settings.seconds)
@@ -186,10 +167,3 @@ class Passage:
             )
             hint = "move the computation into the kernel"
             raise _Refusal(Feedback(Gate.LATENCY, "framework-compute", summary, (), hint))
-
-
-def _in_memory(content: bytes) -> int:
-    file = os.memfd_create("artefact", os.MFD_CLOEXEC)
-    os.write(file, content)
-    os.lseek(file, 0, os.SEEK_SET)
-    return file

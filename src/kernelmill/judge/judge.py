@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from kernelmill.backends.base import Backend
 from kernelmill.candidate import Candidate
 from kernelmill.errors import IsolationError, TaskError
-from kernelmill.judge.bench import Bench
-from kernelmill.judge.gates import RUNNER, Passage
+from kernelmill.judge.bench import RUNNER, Bench
+from kernelmill.judge.gates import Passage
 from kernelmill.judge.settings import Settings
 from kernelmill.judge.subject import ReferenceLost
 from kernelmill.judge.verdict import Verdict

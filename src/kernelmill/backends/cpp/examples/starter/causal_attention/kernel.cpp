@@ -20,6 +20,15 @@ struct alignas(sizeof(vec)) Packed {
     float x[tile_columns];
 };
 
+static inline Packed pack(const float* from, int64_t count) {
+    Packed row{};
+    if (count >= tile_columns)
+        std::memcpy(row.x, from, sizeof row.x);
+    else
+        std::memcpy(row.x, from, count * sizeof(float));
+    return row;
+}
+
 static inline vec load(const float* p) {
     vec v;
     std::memcpy(&v, p, sizeof v);
@@ -69,17 +78,21 @@ static inline void tile(const float* a, int64_t a_stride, int64_t k, const Packe
 static inline float exponentials(float* row, int64_t count, float scale) {
     vec most = load(row);
     for (int64_t j = lanes; j < count; j += lanes) most = max(most, load(row + j));
-    float largest = most[0];
-    for (int64_t j = 1; j < lanes; ++j) largest = most[j] > largest ? most[j] : largest;
+    float parts[lanes], largest = -infinity;
+    store(parts, most);
+#pragma omp simd reduction(max : largest)
+    for (int64_t j = 0; j < lanes; ++j) largest = parts[j] > largest ? parts[j] : largest;
     vec sums{};
     for (int64_t j = 0; j < count; j += lanes) {
         const vec e = exp_neg((load(row + j) - largest) * scale);
         store(row + j, e);
         sums += e;
     }
-    double sum = 0.0;
-    for (int64_t j = 0; j < lanes; ++j) sum += sums[j];
-    return static_cast<float>(sum);
+    store(parts, sums);
+    float sum = 0.0f;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t j = 0; j < lanes; ++j) sum += parts[j];
+    return sum;
 }
 
 struct Sizes {
@@ -132,19 +145,14 @@ extern "C" void causal_attention_forward(const float* q, const float* k, const f
             const float* value = v + head * length * dim;
             Packed* packed_keys = &keys[head * length_panels * dim];
             Packed* packed_values = &values[head * dim_panels * length];
-            for (int64_t panel = 0; panel < length_panels; ++panel)
+            std::fill_n(packed_keys + (length_panels - 1) * dim, dim, Packed{});
+            for (int64_t i = 0; i < length; ++i)
                 for (int64_t p = 0; p < dim; ++p)
-                    for (int64_t j = 0; j < tile_columns; ++j) {
-                        const int64_t row = panel * tile_columns + j;
-                        packed_keys[panel * dim + p].x[j] = row < length ? key[row * dim + p] : 0.0f;
-                    }
+                    packed_keys[i / tile_columns * dim + p].x[i % tile_columns] = key[i * dim + p];
             for (int64_t panel = 0; panel < dim_panels; ++panel)
-                for (int64_t p = 0; p < length; ++p)
-                    for (int64_t j = 0; j < tile_columns; ++j) {
-                        const int64_t column = panel * tile_columns + j;
-                        packed_values[panel * length + p].x[j] =
-                            column < dim ? value[p * dim + column] : 0.0f;
-                    }
+                for (int64_t i = 0; i < length; ++i)
+                    packed_values[panel * length + i] =
+                        pack(value + i * dim + panel * tile_columns, dim - panel * tile_columns);
         }
         std::vector<float> scores(tile_rows * s.score_stride);
 #pragma omp for collapse(2) schedule(dynamic, 8)

@@ -12,6 +12,7 @@ constexpr int64_t lanes = sizeof(vec) / sizeof(float);
 // where 16.
 constexpr int64_t tile_rows = sizeof(vec) == 32 ? 6 : 12;
 constexpr int64_t tile_columns = 2 * lanes;
+constexpr int64_t block_rows = 4 * tile_rows;  // rows that share a panel of the weight while in L1
 
 struct alignas(sizeof(vec)) Packed {
     float x[tile_columns];
@@ -55,63 +56,55 @@ static inline float gelu(float x) {
     return x > limit ? x : x < -limit ? 0.0f : y;
 }
 
-struct Layer {
-    const float *bias, *gain;
-    float eps;
-    int64_t features, panels;
-    const Packed* weight;
-};
-
-// Some rows from start to end: the product goes to a buffer that never leaves the cache.
-template <int64_t rows>
-static void forward_rows(const Layer& layer, const float* x, float* y, float* product) {
-    const int64_t features = layer.features, stride = layer.panels * tile_columns;
-    for (int64_t panel = 0; panel < layer.panels; ++panel)
-        tile<rows>(x, features, layer.weight + panel * features, product + panel * tile_columns,
-                   stride);
-    for (int64_t i = 0; i < rows; ++i) {
-        const float* in = x + i * features;
-        float* out = y + i * features;
-        float squares = 0.0f;
+// One row of the output from one row of the product.
+static inline void finish(const float* x, const float* product, const float* bias, const float* gain,
+                          float* y, int64_t features, float eps) {
+    float squares = 0.0f;
 #pragma omp simd simdlen(lanes) reduction(+ : squares)
-        for (int64_t j = 0; j < features; ++j) {
-            const float h = in[j] + gelu(product[i * stride + j] + layer.bias[j]);
-            out[j] = h;
-            squares += h * h;
-        }
-        const float scale = 1.0f / std::sqrt(squares / features + layer.eps);
-#pragma omp simd simdlen(lanes)
-        for (int64_t j = 0; j < features; ++j) out[j] = out[j] * scale * layer.gain[j];
+    for (int64_t j = 0; j < features; ++j) {
+        const float h = x[j] + gelu(product[j] + bias[j]);
+        y[j] = h;
+        squares += h * h;
     }
+    const float scale = 1.0f / std::sqrt(squares / features + eps);
+#pragma omp simd simdlen(lanes)
+    for (int64_t j = 0; j < features; ++j) y[j] *= scale * gain[j];
 }
 
-extern "C" void forward(const float* x, const float* weight, const float* bias, const float* gain,
-                        float* y, int64_t batch, int64_t features, float eps) {
+extern "C" void linear_gelu_residual_norm_forward(const float* x, const float* weight,
+                                                  const float* bias, const float* gain, float* y,
+                                                  int64_t batch, int64_t features, float eps) {
     const int64_t panels = (features + tile_columns - 1) / tile_columns;
-    const auto packed = std::make_unique_for_overwrite<Packed[]>(panels * features);
-    const Layer layer{bias, gain, eps, features, panels, packed.get()};
+    const int64_t stride = panels * tile_columns;
+    const auto packed = std::make_unique<Packed[]>(panels * features);
 #pragma omp parallel
     {
 #pragma omp for schedule(static)
         for (int64_t panel = 0; panel < panels; ++panel) {
-            for (int64_t p = 0; p < features; ++p) {
-                for (int64_t j = 0; j < tile_columns; ++j) {
-                    const int64_t column = panel * tile_columns + j;
-                    packed[panel * features + p].x[j] =
-                        column < features ? weight[column * features + p] : 0.0f;
-                }
-            }
+            const int64_t end = std::min(features, (panel + 1) * tile_columns);
+            for (int64_t j = panel * tile_columns; j < end; ++j)
+                for (int64_t p = 0; p < features; ++p)
+                    packed[panel * features + p].x[j % tile_columns] = weight[j * features + p];
         }
-        std::vector<float> product(tile_rows * panels * tile_columns);
+
+        // The product of a block of rows stays in cache until the rows are finished.
+        std::vector<float> product(block_rows * stride);
 #pragma omp for schedule(static)
-        for (int64_t start = 0; start < batch; start += tile_rows) {
-            if (start + tile_rows <= batch) {
-                forward_rows<tile_rows>(layer, x + start * features, y + start * features,
-                                        product.data());
-            } else {
-                for (int64_t i = start; i < batch; ++i)
-                    forward_rows<1>(layer, x + i * features, y + i * features, product.data());
+        for (int64_t first = 0; first < batch; first += block_rows) {
+            const int64_t rows = std::min(block_rows, batch - first);
+            for (int64_t panel = 0; panel < panels; ++panel) {
+                const Packed* w = &packed[panel * features];
+                const float* a = x + first * features;
+                float* out = &product[panel * tile_columns];
+                int64_t i = 0;
+                for (; i + tile_rows <= rows; i += tile_rows)
+                    tile<tile_rows>(a + i * features, features, w, out + i * stride, stride);
+                for (; i < rows; ++i)
+                    tile<1>(a + i * features, features, w, out + i * stride, stride);
             }
+            for (int64_t i = 0; i < rows; ++i)
+                finish(x + (first + i) * features, &product[i * stride], bias, gain,
+                       y + (first + i) * features, features, eps);
         }
     }
 }

@@ -5,8 +5,10 @@ import torch
 import torch.nn as nn
 
 _lib = ctypes.CDLL(str(pathlib.Path(__file__).with_name("kernel.so")))
-_lib.forward.argtypes = [ctypes.c_void_p] * 5 + [ctypes.c_int64] * 2 + [ctypes.c_float]
-_lib.forward.restype = None
+_lib.linear_gelu_residual_norm_forward.argtypes = (
+    [ctypes.c_void_p] * 5 + [ctypes.c_int64] * 2 + [ctypes.c_float]
+)
+_lib.linear_gelu_residual_norm_forward.restype = None
 
 
 class ModelNew(nn.Module):
@@ -22,7 +24,7 @@ class ModelNew(nn.Module):
         gain = self.norm.weight.contiguous()
         y = torch.empty_like(x)
         batch, features = x.shape
-        _lib.forward(
+        _lib.linear_gelu_residual_norm_forward(
             x.data_ptr(),
             weight.data_ptr(),
             bias.data_ptr(),

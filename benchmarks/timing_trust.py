@@ -1,0 +1,116 @@
+"""Can the clock be trusted? The same kernel against itself, and against itself made 5% slower.
+
+    python benchmarks/timing_trust.py [--pairs 200] [--tasks gelu softmax matmul]
+
+Every pair is two fresh processes, measured like any candidate against any baseline. Printed: how
+often equal kernels are called faster or slower, and how often the slowed kernel is found slower.
+"""
+
+import argparse
+from typing import NamedTuple
+
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from kernelmill.backends import get_backend
+from kernelmill.backends.base import Built
+from kernelmill.candidate import Candidate, Origin, read_candidate
+from kernelmill.judge import Interval, Judge, Settings
+from kernelmill.judge.bench import Bench
+from kernelmill.judge.evidence import processor_name
+from kernelmill.judge.latency import Contest, Contestant
+from kernelmill.judge.loading import load_candidate, open_cell
+from kernelmill.judge.statistics import ratio_interval
+from kernelmill.tasks import load_suite
+
+# The launch in model.py, and the same again on a twentieth of the rows: 5% more work.
+SLOWED = {
+    "gelu": ("_lib.gelu_forward(x.data_ptr(), y.data_ptr(), x.numel())",
+             "{0}; _lib.gelu_forward(x.data_ptr(), y.data_ptr(), x.numel() // 20)"),
+    "softmax": ("_lib.softmax_forward(x.data_ptr(), y.data_ptr(), rows, columns)",
+                "{0}; _lib.softmax_forward(x.data_ptr(), y.data_ptr(), rows // 20, columns)"),
+    "matmul": ("_lib.matmul_forward(a.data_ptr(), b.data_ptr(), c.data_ptr(), m, k, n)",
+               "{0}; _lib.matmul_forward(a.data_ptr(), b.data_ptr(), c.data_ptr(), m // 20, k, n)"),
+}  # fmt: skip
+
+
+class Kernel(NamedTuple):
+    candidate: Candidate
+    built: Built
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--pairs", type=int, default=200, help="pairs in all, per comparison")
+    parser.add_argument("--tasks", nargs="+", default=list(SLOWED), choices=list(SLOWED))
+    arguments = parser.parse_args()
+    console = Console(width=110)
+    table = Table("task", "pairs", "same: faster", "same: slower", "same: spread of ratio",
+                  "5% slower: found", "ratio seen")  # fmt: skip
+    each = -(-arguments.pairs // len(arguments.tasks))
+    same_all: list[Interval] = []
+    slowed_all: list[Interval] = []
+    with Judge(get_backend("cpp"), Settings()) as judge:
+        for name in arguments.tasks:
+            same, slowed = measure(judge, name, each)
+            same_all += same
+            slowed_all += slowed
+            table.add_row(name, *row(same, slowed))
+    table.add_row("all", *row(same_all, slowed_all))
+    console.print(table)
+    console.print(f"{processor_name()}, {Settings().threads} threads, {Settings().rounds} rounds")
+
+
+def row(same: list[Interval], slowed: list[Interval]) -> tuple[str, ...]:
+    def share(results: list[Interval], word: str) -> str:
+        count = sum(result.verdict == word for result in results)
+        return f"{count} ({count / len(results):.1%})"
+
+    spread = np.std(np.log([result.ratio for result in same]))
+    seen = np.median([result.ratio for result in slowed])
+    return (
+        str(len(same)), share(same, "faster"), share(same, "slower"), f"{spread:.2%}",
+        share(slowed, "slower"), f"{seen:.3f}",
+    )  # fmt: skip
+
+
+def measure(judge: Judge, name: str, pairs: int) -> tuple[list[Interval], list[Interval]]:
+    task = judge.describe(load_suite(f"starter/{name}")[0])
+    honest = read_candidate(judge.backend.examples() / "starter" / name, Origin.SHIPPED)
+    call, again = SLOWED[name]
+    text = honest.files["model.py"]
+    assert call in text, f"{name}: the launch is written otherwise"
+    files = {**honest.files, "model.py": text.replace(call, again.format(call))}
+    built = judge.backend.build(honest, judge.zygote)
+    first = Kernel(honest, built)
+    second = Kernel(Candidate(files, Origin.SHIPPED, "slowed"), built)
+    bench = judge.bench(task)
+    same, slowed = [], []
+    try:
+        for _ in track(range(pairs), description=name):
+            same.append(compare(judge, bench, first, first))
+            slowed.append(compare(judge, bench, second, first))
+    finally:
+        bench.close()
+    return same, slowed
+
+
+def compare(judge: Judge, bench: Bench, candidate: Kernel, baseline: Kernel) -> Interval:
+    settings = judge.settings
+    with open_cell(judge.zygote, settings) as one, open_cell(judge.zygote, settings) as two:
+        contestants = [
+            Contestant(load_candidate(cell, *kernel, bench, settings), bench.eager.outputs)
+            for cell, kernel in ((one, candidate), (two, baseline))
+        ]
+        contest = Contest(
+            contestants[0], contestants[1:], bench.ring, bench.book.plain[0], settings.seconds
+        )
+        contest.attach()
+        samples = contest.measure(settings.rounds)
+    return ratio_interval(samples.baselines[0], samples.candidate)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+"""Static rules: what they find, and that honest code stays unharmed."""
+
+import pytest
+
+from judge.kernels import KERNEL, MODEL
+from kernelmill.backends.cpp.backend import CppBackend
+from kernelmill.backends.cpp.binary_rules import check_library
+from kernelmill.backends.cpp.diagnostics import first_errors
+from kernelmill.backends.cpp.source_rules import check_text
+from kernelmill.backends.python_rules import PythonRules
+from kernelmill.candidate import Candidate, Origin, read_candidate
+from kernelmill.errors import CandidateError
+
+
+def python_rules(text: str) -> set[str]:
+    return {finding.rule for finding in PythonRules().check(text, "model.py")}
+
+
+def with_forward(*lines: str) -> str:
+    return MODEL.replace("return out", "\n        ".join((*lines, "return out")))
+
+
+PYTHON = {
+    "import os": "import",
+    "import torch, subprocess": "import",
+    "from torch.utils import cpp_extension": "import",
+    "from . import helper": "import",
+    "exec('x = 1')": "forbidden-name",
+    "f = getattr(torch, 'mat' + 'mul')": "forbidden-name",
+    "torch.matmul = None": "patching",
+    "ctypes.CDLL(None)": "foreign-library",
+    "ctypes.CDLL('libblas.so')": "foreign-library",
+    "ctypes.pythonapi": "ctypes",
+    "ctypes.memmove(0, 0, 0)": "ctypes",
+    "().__class__.__subclasses__()": "internals",
+}
+
+
+@pytest.mark.parametrize("line", PYTHON)
+def test_lines_that_no_candidate_needs(line: str) -> None:
+    assert PYTHON[line] in python_rules(f"{MODEL}\n{line}\n")
+
+
+FORWARD = {
+    "out = torch.relu(x)": "framework-compute",
+    "out = nn.functional.relu(x)": "framework-compute",
+    "out = x @ x": "framework-compute",
+    "out = x.matmul(x)": "framework-compute",
+    "out = x.sum()": "framework-compute",
+    "out = self.layer(x)": "framework-layer",
+    "out = nn.Linear(3, 3)(x)": "framework-layer",
+    "global cache": "state",
+}
+
+
+@pytest.mark.parametrize("line", FORWARD)
+def test_lines_that_forward_does_not_need(line: str) -> None:
+    assert FORWARD[line] in python_rules(with_forward(line))
+
+
+def test_fallbacks_are_found() -> None:
+    text = MODEL.replace(
+        "        out = torch.empty_like(x)",
+        "        try:\n            out = torch.empty_like(x)\n        except Exception:\n"
+        "            out = x",
+    )
+    assert "fallback" in python_rules(text)
+
+
+def test_inheriting_the_reference_is_found() -> None:
+    assert "base-class" in python_rules(MODEL.replace("nn.Module", "Model"))
+
+
+HONEST_FORWARD = (
+    "x = x.contiguous()",
+    "out = torch.empty(x.shape[0], x.size(1), dtype=torch.float32)",
+    "out = torch.zeros(3)",
+    "y = x.transpose(0, 1).view(-1)",
+    "n = x.numel() // 2 + 1",
+    "scale = math.sqrt(x.shape[1])",
+    "assert x.is_contiguous()",
+    "run = _lib.run",
+    "_lib.sum(x.data_ptr())",
+)
+
+
+@pytest.mark.parametrize("line", HONEST_FORWARD)
+def test_honest_lines_stay_unharmed(line: str) -> None:
+    assert python_rules("import math\n" + with_forward(line)) == set()
+
+
+CPP = {
+    "void f() { asm volatile(\"nop\"); }": "assembly",
+    "#include <thread>": "include",
+    "#include <torch/extension.h>": "include",
+    "#include \"../../etc/passwd\"": "include",
+    "#include \"/etc/passwd\"": "include",
+    "std::thread t;": "threads",
+    "auto f = dlsym(0, \"x\");": "dynamic-loading",
+    "int f() { return fork(); }": "processes",
+    "int f() { return system(\"ls\"); }": "processes",
+    "auto f = fopen(\"a\", \"r\");": "files",
+    "std::ifstream f;": "files",
+    "int s = socket(1, 2, 3);": "network",
+    "auto k = getenv(\"KEY\");": "environment",
+    "cblas_sgemm(1);": "vendor-library",
+    "at::Tensor t;": "framework",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", CPP)
+def test_cpp_that_no_kernel_needs(text: str) -> None:
+    assert CPP[text] in {finding.rule for finding in check_text(text, "kernel.cpp")}
+
+
+HONEST_CPP = (
+    "// system(\"ls\") and fork() in a comment",
+    "/* asm\n dlopen */ int x;",
+    "const char* text = \"fork() and asm\";",
+    "struct S { float system; }; float g(S s) { return s.system; }",
+    "#include <immintrin.h>\n#include <omp.h>\n#include <cmath>\n#include \"my/header.h\"",
+    "float signal_energy(const float* signal_in);",
+    "template <int open_width> struct Window {};",
+    "float at(const float* p, int i) { return p[i]; }",
+    "constexpr int fork = 3;",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HONEST_CPP)
+def test_honest_cpp_stays_unharmed(text: str) -> None:
+    assert check_text(text, "kernel.cpp") == []
+
+
+def test_places_are_right() -> None:
+    findings = check_text("int a;\n\n/* long\ncomment */\nint x = fork();\n", "kernel.cpp")
+    assert [finding.where for finding in findings] == ["kernel.cpp:5"]
+
+
+def test_the_examples_are_honest_to_every_source_rule() -> None:
+    backend = CppBackend()
+    folders = list((backend.examples() / "starter").iterdir())
+    assert folders
+    for folder in folders:
+        assert backend.inspect_sources(read_candidate(folder)) == []
+
+
+def test_a_file_that_is_no_library() -> None:
+    assert check_library(b"MZ not an ELF file", "kernel.so")[0].rule == "not-a-library"
+
+
+def test_compiler_output_is_cut_to_the_first_errors() -> None:
+    output = "In file included from x\nkernel.cpp:3:5: error: 'y' was not declared\n    3 |   y;\n      |   ^\n"
+    assert first_errors(output * 10)[:3] == (
+        "kernel.cpp:3:5: error: 'y' was not declared",
+        "    3 |   y;",
+        "      |   ^",
+    )
+    assert len(first_errors(output * 10)) == 9
+
+
+@pytest.mark.parametrize("name", ["../model.py", "/etc/passwd", "a/../../b.cpp", "bad\nname.cpp"])
+def test_candidate_files_stay_inside(name: str) -> None:
+    with pytest.raises(CandidateError, match="not a path inside"):
+        Candidate({"model.py": MODEL, name: KERNEL}, Origin.FILE)
+
+
+def test_digests_tell_candidates_apart() -> None:
+    one = Candidate({"model.py": MODEL, "a.cpp": "x"}, Origin.FILE)
+    two = Candidate({"model.py": MODEL, "a.cpp": "y"}, Origin.FILE)
+    split = Candidate({"model.py": MODEL, "a": ".cppx"}, Origin.FILE)
+    assert len({one.digest, two.digest, split.digest}) == 3
