@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <vector>
 
 typedef float vec __attribute__((vector_size(__BIGGEST_ALIGNMENT__)));
@@ -19,15 +18,6 @@ constexpr int64_t tile_columns = 2 * lanes;
 struct alignas(sizeof(vec)) Packed {
     float x[tile_columns];
 };
-
-static inline Packed pack(const float* from, int64_t count) {
-    Packed row{};
-    if (count >= tile_columns)
-        std::memcpy(row.x, from, sizeof row.x);
-    else
-        std::memcpy(row.x, from, count * sizeof(float));
-    return row;
-}
 
 static inline vec load(const float* p) {
     vec v;
@@ -95,81 +85,75 @@ static inline float exponentials(float* row, int64_t count, float scale) {
     return sum;
 }
 
-struct Sizes {
-    int64_t length, dim, length_panels, dim_panels, score_stride;
+// One head at a time per thread, so that its packed keys and values stay in that core's L2. The
+// buffers are zeroed once, which also settles the padding of the last panels.
+struct Head {
+    int64_t length, dim, score_stride;
+    std::vector<Packed> keys, values;
+    std::vector<float> scores;
+
+    Head(int64_t length, int64_t dim) : length(length), dim(dim) {
+        const int64_t length_panels = (length + tile_columns - 1) / tile_columns;
+        const int64_t dim_panels = (dim + tile_columns - 1) / tile_columns;
+        // A vector more than needed: at a power of two all rows would share the same cache sets.
+        score_stride = length_panels * tile_columns + lanes;
+        keys.resize(length_panels * dim);
+        values.resize(dim_panels * length);
+        scores.resize(tile_rows * score_stride);
+    }
+
+    // Keys become panels of tile_columns positions, values panels of tile_columns features.
+    void pack(const float* k, const float* v) {
+        for (int64_t i = 0; i < length; ++i) {
+            for (int64_t p = 0; p < dim; ++p)
+                keys[i / tile_columns * dim + p].x[i % tile_columns] = k[i * dim + p];
+            for (int64_t start = 0; start < dim; start += tile_columns)
+                std::copy_n(v + i * dim + start, std::min(tile_columns, dim - start),
+                            values[start / tile_columns * length + i].x);
+        }
+    }
+
+    // Queries first .. first + rows - 1. A few rows of scores fit in cache, so the softmax needs no
+    // rescaling, and the keys after the last query are never touched.
+    template <int64_t rows>
+    void attend(int64_t first, const float* q, float* out) {
+        const int64_t seen = first + rows;
+        for (int64_t j = 0; j < seen; j += tile_columns)
+            tile<rows>(q + first * dim, dim, dim, &keys[j / tile_columns * dim], &scores[j],
+                       score_stride);
+
+        float inverse[rows];
+        const int64_t whole = (seen + lanes - 1) / lanes * lanes;
+        for (int64_t i = 0; i < rows; ++i) {
+            float* row = &scores[i * score_stride];
+            std::fill(row + first + i + 1, row + whole, -infinity);
+            inverse[i] = 1.0f / exponentials(row, whole, 1.0f / std::sqrt(static_cast<float>(dim)));
+        }
+
+        for (int64_t start = 0; start < dim; start += tile_columns) {
+            float buffer[rows * tile_columns];
+            tile<rows>(scores.data(), score_stride, seen, &values[start / tile_columns * length],
+                       buffer, tile_columns);
+            for (int64_t i = 0; i < rows; ++i)
+                for (int64_t j = 0; j < std::min(tile_columns, dim - start); ++j)
+                    out[(first + i) * dim + start + j] = buffer[i * tile_columns + j] * inverse[i];
+        }
+    }
 };
-
-// Attention of `rows` queries, the first of them at position `first`. A few rows of scores fit in
-// cache, so the softmax needs no rescaling, and the keys after the last query are never touched.
-template <int64_t rows>
-static void attend(const Sizes& s, int64_t first, const float* q, const Packed* keys,
-                   const Packed* values, float* out, float* scores) {
-    const int64_t seen = first + rows;
-    for (int64_t panel = 0; panel * tile_columns < seen; ++panel)
-        tile<rows>(q, s.dim, s.dim, keys + panel * s.dim, scores + panel * tile_columns,
-                   s.score_stride);
-
-    float inverse[rows];
-    const int64_t whole = (seen + lanes - 1) / lanes * lanes;
-    for (int64_t i = 0; i < rows; ++i) {
-        float* row = scores + i * s.score_stride;
-        std::fill(row + first + i + 1, row + whole, -infinity);
-        inverse[i] = 1.0f / exponentials(row, whole, 1.0f / std::sqrt(static_cast<float>(s.dim)));
-    }
-
-    for (int64_t panel = 0; panel < s.dim_panels; ++panel) {
-        float buffer[rows * tile_columns];
-        tile<rows>(scores, s.score_stride, seen, values + panel * s.length, buffer, tile_columns);
-        const int64_t start = panel * tile_columns, columns = std::min(tile_columns, s.dim - start);
-        for (int64_t i = 0; i < rows; ++i)
-            for (int64_t j = 0; j < columns; ++j)
-                out[i * s.dim + start + j] = buffer[i * tile_columns + j] * inverse[i];
-    }
-}
 
 extern "C" void causal_attention_forward(const float* q, const float* k, const float* v, float* y,
                                          int64_t heads, int64_t length, int64_t dim) {
-    const int64_t length_panels = (length + tile_columns - 1) / tile_columns;
-    const int64_t dim_panels = (dim + tile_columns - 1) / tile_columns;
-    // One vector more than needed: at a power of two all rows would fall into the same cache sets.
-    const Sizes s{length, dim, length_panels, dim_panels, length_panels * tile_columns + lanes};
-    const int64_t strips = (length + tile_rows - 1) / tile_rows;
-    const auto keys = std::make_unique_for_overwrite<Packed[]>(heads * length_panels * dim);
-    const auto values = std::make_unique_for_overwrite<Packed[]>(heads * dim_panels * length);
-
 #pragma omp parallel
     {
-#pragma omp for schedule(static)
-        for (int64_t head = 0; head < heads; ++head) {
-            const float* key = k + head * length * dim;
-            const float* value = v + head * length * dim;
-            Packed* packed_keys = &keys[head * length_panels * dim];
-            Packed* packed_values = &values[head * dim_panels * length];
-            std::fill_n(packed_keys + (length_panels - 1) * dim, dim, Packed{});
-            for (int64_t i = 0; i < length; ++i)
-                for (int64_t p = 0; p < dim; ++p)
-                    packed_keys[i / tile_columns * dim + p].x[i % tile_columns] = key[i * dim + p];
-            for (int64_t panel = 0; panel < dim_panels; ++panel)
-                for (int64_t i = 0; i < length; ++i)
-                    packed_values[panel * length + i] =
-                        pack(value + i * dim + panel * tile_columns, dim - panel * tile_columns);
-        }
-        std::vector<float> scores(tile_rows * s.score_stride);
-#pragma omp for collapse(2) schedule(dynamic, 8)
-        for (int64_t head = 0; head < heads; ++head) {
-            for (int64_t strip = 0; strip < strips; ++strip) {
-                const auto at = [&](int64_t i) { return (head * length + i) * dim; };
-                const Packed* head_keys = &keys[head * length_panels * dim];
-                const Packed* head_values = &values[head * dim_panels * length];
-                const int64_t first = strip * tile_rows;
-                if (first + tile_rows <= length) {
-                    attend<tile_rows>(s, first, q + at(first), head_keys, head_values, y + at(first),
-                                      scores.data());
-                } else {
-                    for (int64_t i = first; i < length; ++i)
-                        attend<1>(s, i, q + at(i), head_keys, head_values, y + at(i), scores.data());
-                }
-            }
+        Head head(length, dim);
+#pragma omp for schedule(dynamic)
+        for (int64_t h = 0; h < heads; ++h) {
+            const int64_t at = h * length * dim;
+            head.pack(k + at, v + at);
+            int64_t i = 0;
+            for (; i + tile_rows <= length; i += tile_rows)
+                head.attend<tile_rows>(i, q + at, y + at);
+            for (; i < length; ++i) head.attend<1>(i, q + at, y + at);
         }
     }
 }
