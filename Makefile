@@ -16,7 +16,7 @@ help:
 	@echo "make test-faults   kill the judge, its runners and compilers 50 times"
 	@echo "make test-suites   screen every built-in task"
 	@echo "make bench         the benchmarks, one after the other"
-	@echo "make docs          write docs/cli.md anew"
+	@echo "make docs          write docs/cli.md and docs/exploits.md anew"
 	@echo "make setup-system  install system packages (needs root)"
 
 run: $(VENV)/installed
@@ -53,6 +53,7 @@ bench: $(VENV)/installed-dev
 
 docs: $(VENV)/installed-dev
 	$(BIN)/python docs/generate_cli.py
+	$(BIN)/python docs/generate_exploits.py
 
 setup-system:
 	apt-get update

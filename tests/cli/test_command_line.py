@@ -1,6 +1,7 @@
 """The command as a user meets it."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,12 +10,8 @@ import pytest
 
 from judge.kernels import KERNEL, MODEL, TASK
 
-PROJECT = Path(__file__).parent.parent.parent
-
 
 def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    import os
-
     return subprocess.run(
         [sys.executable, "-m", "kernelmill", *map(str, arguments)],
         capture_output=True,
@@ -97,10 +94,3 @@ def test_tasks_lists_suites() -> None:
     done = run("tasks", "list")
     assert done.returncode == 0
     assert "starter/gelu" in done.stdout
-
-
-def test_the_reference_of_the_command_line_is_current() -> None:
-    sys.path.insert(0, str(PROJECT / "docs"))
-    from generate_cli import reference
-
-    assert (PROJECT / "docs" / "cli.md").read_text() == reference(), "run `make docs`"

@@ -3,6 +3,7 @@
 import ctypes
 import mmap
 import os
+import signal
 import socket
 import threading
 import time
@@ -90,6 +91,14 @@ def send_rubbish(channel: Channel, arguments: dict[str, Any], _scratch: str) -> 
     time.sleep(1000)
 
 
+def wake_itself(channel: Channel, _arguments: dict[str, Any], _scratch: str) -> None:
+    """Computes in a thread that is told to go on whenever it is stopped, if it can arrange that."""
+    threading.Thread(target=lambda: [pow(3, 10**6, 10**9 + 7) for _ in range(10**9)]).start()
+    while True:
+        channel.receive()
+        channel.send({})
+
+
 def _attempt(action: Any) -> str:
     try:
         action()
@@ -123,6 +132,8 @@ def trespass(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
             "ptrace": call("ptrace", 16, parent, 0, 0),
             "unshare": call("unshare", 0x10000000),
             "mount": call("mount", b"none", b"/", b"tmpfs", 0, 0),
+            "timer": call("timer_create", 1, 0, ctypes.create_string_buffer(8)),
+            "own signals": call("fcntl", channel.fileno(), 10, int(signal.SIGCONT)),
             "forget to die": call("prctl", 1, 0, 0, 0, 0),
             "environment": sorted(os.environ),
         }

@@ -13,6 +13,7 @@ from kernelmill.sandbox import (
     CellCrashed,
     CellLimitExceeded,
     CellProtocolError,
+    CellRestless,
     CellTimeout,
     Limits,
     Policy,
@@ -167,6 +168,16 @@ def test_a_stopped_cell_stands_still(zygote: Zygote) -> None:
         timed = cell.timed({"number": 2}, 5)
     assert timed.answer["got"] == {"number": 2}
     assert timed.nanoseconds > 0
+
+
+def test_a_cell_that_wakes_while_stopped_is_found_out(zygote: Zygote) -> None:
+    with spawn(zygote, "wake_itself") as cell:
+        cell.stop()
+        cell.timed({}, 5)
+        os.kill(cell.pid, signal.SIGCONT)
+        time.sleep(0.1)
+        with pytest.raises(CellRestless):
+            cell.timed({}, 5)
 
 
 def test_scratch_leaves_nothing_behind(zygote: Zygote) -> None:

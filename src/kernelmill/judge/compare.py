@@ -89,7 +89,10 @@ def compare(actual: npt.NDArray[Any], expected: Expected) -> Comparison:
             )
             total = float(np.dot(error, error))
         squares += total
-        worst = max(worst, float(error.max()))
+        worst_here = float(error.max())
+        worst = max(worst, worst_here)
+        if worst_here <= budget.absolute:
+            continue
         size = np.abs(reference)
         over = error > budget.absolute + budget.relative * np.where(np.isfinite(size), size, 0)
         if over.any():

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from kernelmill.judge.cases import Case, Ring
 from kernelmill.judge.compare import Budget, Expected
-from kernelmill.judge.correctness import sample_positions
 from kernelmill.judge.profiling import Sampler
 from kernelmill.judge.protocol import OutputTensor
 from kernelmill.judge.roofline import least_milliseconds
@@ -127,23 +127,30 @@ class Contest:
         if len(ours) != self._ring.slots or len(ours[call]) != len(self._candidate.outputs):
             raise CellProtocolError("a timed batch without all its outputs")
         for index, expected in enumerate(self._case.expected):
-            most = expected.eager.size if thorough else _CHECKED_ELEMENTS
-            positions = sample_positions(expected.eager.size, min(most, 65536), self._generator)
-            if positions.size == 0:
-                continue
-            actual = self._candidate.subject.read_elements(
-                self._candidate.outputs[index], ours[call][index], positions
-            )
+            positions = self._positions(expected.eager.size, thorough)
+            actual = _read(self._candidate, index, ours[call][index], positions)
             with _blaming_reference():
-                wanted = self._baselines[0].subject.read_elements(
-                    self._baselines[0].outputs[index], theirs[call][index], positions
-                )
+                wanted = _read(self._baselines[0], index, theirs[call][index], positions)
             wrong = _count_wrong(actual, wanted, expected.dtype, expected.budget)
-            allowed = _allowed_wrong(expected, positions.size)
-            if wrong > allowed:
+            if wrong > _allowed_wrong(expected, actual.size):
                 raise TimedAnswerWrong(
-                    f"in a timed call {wrong} of {positions.size} elements looked at are wrong"
+                    f"in a timed call {wrong} of {actual.size} elements looked at are wrong"
                 )
+
+    def _positions(self, count: int, thorough: bool) -> npt.NDArray[np.int64] | None:
+        """Which elements to look at; None for all."""
+        if thorough or count <= _CHECKED_ELEMENTS:
+            return None
+        return self._generator.integers(0, count, _CHECKED_ELEMENTS, dtype=np.int64)
+
+
+def _read(
+    contestant: Contestant, index: int, address: int, positions: npt.NDArray[np.int64] | None
+) -> npt.NDArray[np.generic]:
+    output = msgspec.structs.replace(contestant.outputs[index], address=address)
+    if positions is None:
+        return contestant.subject.read_output(output).reshape(-1)
+    return contestant.subject.read_elements(output, positions)
 
 
 def _count_wrong(

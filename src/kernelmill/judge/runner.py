@@ -242,12 +242,9 @@ def _set_state(model: nn.Module, values: dict[str, torch.Tensor]) -> None:
 
 def _poison(outputs: list[tuple[str, tuple[int, ...]]]) -> None:
     """Fill and free memory of the outputs' sizes, so that what is not written shows."""
-    rubbish = []
     for dtype_text, shape in outputs:
         dtype = getattr(torch, dtype_text)
-        value = float("nan") if dtype.is_floating_point else 113
-        rubbish += [torch.full(shape, value, dtype=dtype) for _ in range(2)]
-    del rubbish
+        torch.full(shape, float("nan") if dtype.is_floating_point else 113, dtype=dtype)
 
 
 def _output(tensor: torch.Tensor) -> OutputTensor:

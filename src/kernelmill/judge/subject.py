@@ -87,15 +87,16 @@ class Subject:
         )
 
     def read_elements(
-        self, output: OutputTensor, address: int, positions: npt.NDArray[np.int64]
+        self, output: OutputTensor, positions: npt.NDArray[np.int64]
     ) -> npt.NDArray[Any]:
-        """Single elements, by their row-major positions, of a tensor like `output`."""
+        """Single elements, by their row-major positions."""
         size = item_size(output.dtype)
-        indices = np.unravel_index(positions, output.shape or (1,))
         offsets = np.zeros(positions.size, np.int64)
-        for axis, stride in zip(indices, output.strides, strict=False):
+        for axis, stride in zip(
+            np.unravel_index(positions, output.shape), output.strides, strict=True
+        ):
             offsets += axis * stride
-        spans = [(address + int(offset) * size, size) for offset in offsets]
+        spans = [(address, size) for address in (output.address + offsets * size).tolist()]
         return as_array(self.cell.read(spans), output.dtype, (positions.size,))
 
     def close(self) -> None:

@@ -11,6 +11,7 @@ from kernelmill.sandbox.failures import (
     CellFailure,
     CellLimitExceeded,
     CellProtocolError,
+    CellRestless,
     CellTimeout,
     ZygoteLost,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "CellFailure",
     "CellLimitExceeded",
     "CellProtocolError",
+    "CellRestless",
     "CellTimeout",
     "Features",
     "Limits",

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from kernelmill.sandbox import syscalls
 from kernelmill.sandbox.channel import Channel, ChannelClosed, Message, channel_pair
@@ -19,7 +21,7 @@ from kernelmill.sandbox.failures import (
     CellFailure,
     CellLimitExceeded,
     CellProtocolError,
-    CellTimeout,
+    CellRestless,
     ZygoteLost,
 )
 from kernelmill.sandbox.features import Features
@@ -27,6 +29,10 @@ from kernelmill.sandbox.policy import Policy
 
 _Result = TypeVar("_Result")
 _SPAWN_SECONDS = 30.0
+_PROCESS_CLOCK = 2
+"""With the inverted pid in the higher bits: the id of a process's processor clock."""
+_RESTLESS_NANOSECONDS = 300_000
+"""What threads may use between being told to stop and stopping."""
 _IMPORT_SECONDS = 180.0
 _END_SECONDS = 10.0
 _ENVIRONMENT = {
@@ -56,6 +62,7 @@ class Cell:
         self._control = control
         self._log = log
         self.closed = False
+        self._used_when_stopped: int | None = None
         self.pid = self._guarded(lambda: channel.peer_process(_SPAWN_SECONDS))
 
     def request(self, body: dict[str, Any], timeout: float, files: tuple[int, ...] = ()) -> Message:
@@ -73,10 +80,10 @@ class Cell:
         def converse() -> Timed:
             self._channel.send(body)
             start = time.perf_counter_ns()
-            self._signal(signal.SIGCONT)
+            self._resume()
             message = self._channel.receive(timeout)
             end = time.perf_counter_ns()
-            self._signal(signal.SIGSTOP)
+            self._stop()
             return Timed(message.body, end - start)
 
         return self._guarded(converse)
@@ -94,12 +101,13 @@ class Cell:
         return self._guarded(lambda: self._channel.receive(timeout))
 
     def stop(self) -> None:
-        self._guarded(lambda: self._signal(signal.SIGSTOP))
+        self._guarded(self._stop)
 
     def resume(self) -> None:
-        self._guarded(lambda: self._signal(signal.SIGCONT))
+        """Let it go on; raises CellRestless where it had not stood still."""
+        self._guarded(self._resume)
 
-    def read(self, spans: list[tuple[int, int]]) -> bytearray:
+    def read(self, spans: list[tuple[int, int]]) -> npt.NDArray[np.uint8]:
         """Bytes of the cell's memory, as (address, length) spans, taken without its help."""
         try:
             return syscalls.read_memory(self.pid, spans)
@@ -152,6 +160,25 @@ class Cell:
             self.close()
             raise failure from error
 
+    def _stop(self) -> None:
+        self._signal(signal.SIGSTOP)
+        self._used_when_stopped = self._processor_time()
+
+    def _resume(self) -> None:
+        if self._used_when_stopped is not None:
+            used = self._processor_time() - self._used_when_stopped
+            if used > _RESTLESS_NANOSECONDS:
+                raise CellRestless(used)
+        self._used_when_stopped = None
+        self._signal(signal.SIGCONT)
+
+    def _processor_time(self) -> int:
+        """Nanoseconds all its threads have computed, as the kernel counts them."""
+        try:
+            return time.clock_gettime_ns(~self.pid << 3 | _PROCESS_CLOCK)
+        except OSError as error:
+            raise ChannelClosed from error
+
     def _signal(self, number: int) -> None:
         try:
             os.kill(self.pid, number)
@@ -160,7 +187,7 @@ class Cell:
 
     def _explain(self, error: Exception) -> CellFailure:
         """The true reason behind a closed channel: what the warden says of the end."""
-        if isinstance(error, CellTimeout | CellProtocolError):
+        if isinstance(error, CellFailure):
             return error
         try:
             end = self._control.receive(_END_SECONDS).body

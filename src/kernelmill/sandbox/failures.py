@@ -51,6 +51,13 @@ class CellTimeout(CellFailure):
         super().__init__(f"no answer within {seconds:.3g} s")
 
 
+class CellRestless(CellFailure):
+    """It used processor time while it was stopped: something inside woke it."""
+
+    def __init__(self, nanoseconds: int) -> None:
+        super().__init__(f"running for {nanoseconds / 1e6:.2f} ms while it was to stand still")
+
+
 class CellProtocolError(CellFailure):
     """An answer that is not of the protocol: oversized, malformed, or out of turn."""
 

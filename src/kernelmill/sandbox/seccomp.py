@@ -28,12 +28,15 @@ _NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "quotactl": (179, 60), "reboot": (169, 142), "request_key": (249, 218),
     "setns": (308, 268), "settimeofday": (164, 170), "clock_settime": (227, 112),
     "socket": (41, 198), "swapon": (167, 224), "swapoff": (168, 225), "syslog": (103, 116),
+    "timer_create": (222, 107), "mq_notify": (244, 184), "fcntl": (72, 25),
     "umount2": (166, 39), "unshare": (272, 97), "userfaultfd": (323, 282), "vfork": (58, None),
 }  # fmt: skip
 _FOR_PROGRAMS = frozenset({"clone", "clone3", "execve", "execveat", "fork", "vfork"})
 """Refused only where the policy forbids starting programs."""
-_SPECIAL = frozenset({"clone", "clone3", "prctl"})
-_NUMBER_AT, _ARCH_AT, _FIRST_ARGUMENT_AT = 0, 4, 16
+_SPECIAL = frozenset({"clone", "clone3", "fcntl", "prctl"})
+_F_SETSIG = 10
+"""With timer_create and mq_notify: the ways to have the kernel send oneself a SIGCONT."""
+_NUMBER_AT, _ARCH_AT, _FIRST_ARGUMENT_AT, _SECOND_ARGUMENT_AT = 0, 4, 16, 24
 
 _LOAD, _JUMP_EQUAL, _JUMP_GREATER_EQUAL, _JUMP_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 
@@ -68,21 +71,28 @@ def program(may_execute: bool) -> bytes:
         code += [_instruction(_JUMP_EQUAL, number, 0, 1), _refuse(errno.EPERM)]
     code += _when(
         numbers["prctl"],
+        _FIRST_ARGUMENT_AT,
         [_instruction(_JUMP_EQUAL, PR_SET_PDEATHSIG, 0, 1), _refuse(errno.EPERM)],
+    )
+    code += _when(
+        numbers["fcntl"],
+        _SECOND_ARGUMENT_AT,
+        [_instruction(_JUMP_EQUAL, _F_SETSIG, 0, 1), _refuse(errno.EPERM)],
     )
     if not may_execute:
         # clone3 hides its flags behind a pointer; without it glibc falls back to clone.
         code += [_instruction(_JUMP_EQUAL, numbers["clone3"] or 0, 0, 1), _refuse(errno.ENOSYS)]
         code += _when(
             numbers["clone"],
+            _FIRST_ARGUMENT_AT,
             [_instruction(_JUMP_ANY_BIT, _CLONE_THREAD, 1, 0), _refuse(errno.EPERM)],
         )
     return b"".join([*code, _instruction(_RETURN, _ALLOW)])
 
 
-def _when(number: int | None, on_first_argument: list[bytes]) -> list[bytes]:
-    """Run the checks with the first argument loaded, for one system call only."""
-    body = [_instruction(_LOAD, _FIRST_ARGUMENT_AT), *on_first_argument]
+def _when(number: int | None, argument_at: int, checks: list[bytes]) -> list[bytes]:
+    """Run checks with one argument loaded, for one system call only."""
+    body = [_instruction(_LOAD, argument_at), *checks]
     body.append(_instruction(_RETURN, _ALLOW))
     return [_instruction(_JUMP_EQUAL, number or 0, 0, len(body)), *body]
 

@@ -4,7 +4,11 @@ import ctypes
 import os
 import platform
 
+import numpy as np
+import numpy.typing as npt
+
 _libc = ctypes.CDLL(None, use_errno=True)
+_libc.process_vm_readv.restype = ctypes.c_ssize_t
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWCGROUP = 0x02000000
@@ -74,13 +78,10 @@ class _IoVector(ctypes.Structure):
 _MOST_VECTORS = 1024
 
 
-def read_memory(pid: int, spans: list[tuple[int, int]]) -> bytearray:
+def read_memory(pid: int, spans: list[tuple[int, int]]) -> npt.NDArray[np.uint8]:
     """The bytes of (address, length) spans of another process, one after the other."""
-    total = sum(length for _, length in spans)
-    result = bytearray(total)
-    if total == 0:
-        return result
-    target = ctypes.addressof(ctypes.c_char.from_buffer(result))
+    result = np.empty(sum(length for _, length in spans), np.uint8)
+    target = result.ctypes.data
     for first in range(0, len(spans), _MOST_VECTORS):
         part = spans[first : first + _MOST_VECTORS]
         expected = sum(length for _, length in part)

@@ -58,11 +58,13 @@ def write(tensors: Sequence[torch.Tensor]) -> Written:
     return Written(file, layout)
 
 
+_MADV_POPULATE_READ = 22
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
 _libc.mmap.argtypes = [
     ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long,
 ]  # fmt: skip
+_libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 _libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 
@@ -72,10 +74,12 @@ class View:
     def __init__(self, file: int, layout: Layout, shared: bool) -> None:
         """Shared: read only, and the writer's later changes show. Else a private copy on write."""
         protection = mmap.PROT_READ | (0 if shared else mmap.PROT_WRITE)
-        flags = (mmap.MAP_SHARED if shared else mmap.MAP_PRIVATE) | mmap.MAP_POPULATE
+        flags = mmap.MAP_SHARED if shared else mmap.MAP_PRIVATE
         address = _libc.mmap(None, layout.bytes, protection, flags, file, 0)
         if address in (None, ctypes.c_void_p(-1).value):
             raise OSError(ctypes.get_errno(), "mmap of tensors")
+        # Page tables now, not inside the clock. Where the kernel is too old, pages come one by one.
+        _libc.madvise(address, layout.bytes, _MADV_POPULATE_READ)
         self.address: int = address
         self.bytes = layout.bytes
         self.tensors = [_over(address + t.offset, t) for t in layout.tensors]
