@@ -8,6 +8,7 @@ from rich.table import Table
 
 from kernelmill.backends import get_backend
 from kernelmill.cli.options import Scale
+from kernelmill.cli.terminal import wide_console
 from kernelmill.errors import TaskError
 from kernelmill.judge import Judge
 from kernelmill.judge.screening import CHEATS, Screening, screen
@@ -51,7 +52,7 @@ def screen_tasks(
 
     Exit code 1 where a hole stays open under all input distributions.
     """
-    console = Console()
+    console = wide_console()
     results, broken = [], 0
     with Judge(get_backend("cpp")) as judge:
         for file in load_suite(suite):

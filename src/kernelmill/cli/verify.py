@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import typer
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -13,6 +14,7 @@ from kernelmill.backends import get_backend
 from kernelmill.backends.base import Backend as BackendContract
 from kernelmill.candidate import Candidate, Origin, read_candidate
 from kernelmill.cli.options import AllowUnsandboxed, Backend, Scale, Threads
+from kernelmill.cli.terminal import wide_console
 from kernelmill.errors import UsageError
 from kernelmill.judge import Judge, Latency, Settings, Verdict
 from kernelmill.tasks import TaskFile, load_suite
@@ -50,10 +52,10 @@ def verify(
     """
     target = get_backend(backend)
     jobs = list(_jobs(load_suite(task), candidate, target))
-    settings = Settings(rounds=rounds, allow_unsandboxed=allow_unsandboxed)
-    if threads is not None:
-        settings = Settings(rounds=rounds, allow_unsandboxed=allow_unsandboxed, threads=threads)
-    console = Console()
+    settings = Settings(
+        threads=threads or Settings().threads, rounds=rounds, allow_unsandboxed=allow_unsandboxed
+    )
+    console = wide_console()
     verdicts = []
     with Judge(target, settings) as judge:
         for job in jobs:
@@ -109,7 +111,11 @@ def _print_refusal(console: Console, verdict: Verdict) -> None:
 
 
 def _table(verdicts: list[Verdict]) -> Table:
-    table = Table("task", "verdict", "kernel", "eager", "over eager", "over compile", "error")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("task", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    for name in ("kernel ms", "eager ms", "over eager", "over compile"):
+        table.add_column(name, no_wrap=True, justify="right")
     for verdict in verdicts:
         table.add_row(verdict.task, *_cells(verdict))
     return table
@@ -118,16 +124,14 @@ def _table(verdicts: list[Verdict]) -> Table:
 def _cells(verdict: Verdict) -> tuple[str, ...]:
     latency = verdict.latency
     if not verdict.passed or latency is None:
-        return (f"[red]refused: {verdict.gate}[/red]", "", "", "", "", "")
+        return (f"[red]refused: {verdict.gate}[/red]", "", "", "", "")
     says = latency.over_eager.verdict
-    error = max((trial.error for trial in verdict.trials), default=0.0)
     return (
         f"[{_COLOURS[says]}]{says}[/{_COLOURS[says]}]",
-        f"{latency.candidate_ms:.3f} ms",
-        f"{latency.eager_ms:.3f} ms",
+        f"{latency.candidate_ms:.3f}",
+        f"{latency.eager_ms:.3f}",
         escape(str(latency.over_eager)),
         escape(_compile_cell(latency)),
-        f"{error:.0%} of budget",
     )
 
 

@@ -15,7 +15,6 @@ from kernelmill.sandbox import Cell
 
 _FRAMEWORK = re.compile(r"/lib(?:torch|c10|mkl|dnnl|openblas|blas|shm|caffe2|triton)[^/]*\.so")
 _MEAN_PAUSE = 0.0008
-_SETTLE_SECONDS = 0.02
 
 
 class Sampler:
@@ -78,16 +77,9 @@ class Sampler:
 
 def _program_counter(pid: int, thread: int) -> int | None:
     """Where a stopped thread would go on; None where it waits inside the kernel."""
-    deadline = time.monotonic() + _SETTLE_SECONDS
-    while time.monotonic() < deadline:
-        try:
-            with open(f"/proc/{pid}/task/{thread}/syscall") as state:
-                fields = state.read().split()
-        except OSError:
-            return None
-        if fields and fields[0] == "-1":
-            return int(fields[2], 16)
-        if fields and fields[0] != "running":
-            return None
-        time.sleep(0.00005)
-    return None
+    try:
+        with open(f"/proc/{pid}/task/{thread}/syscall") as state:
+            fields = state.read().split()
+    except OSError:
+        return None
+    return int(fields[2], 16) if fields[:1] == ["-1"] else None

@@ -31,8 +31,9 @@ _Result = TypeVar("_Result")
 _SPAWN_SECONDS = 30.0
 _PROCESS_CLOCK = 2
 """With the inverted pid in the higher bits: the id of a process's processor clock."""
-_RESTLESS_NANOSECONDS = 300_000
-"""What threads may use between being told to stop and stopping."""
+_RESTLESS_NANOSECONDS = 100_000
+"""Processor time a stopped cell may use: none, but the kernel's own accounting may lag."""
+_STOP_SECONDS = 0.2
 _IMPORT_SECONDS = 180.0
 _END_SECONDS = 10.0
 _ENVIRONMENT = {
@@ -162,6 +163,10 @@ class Cell:
 
     def _stop(self) -> None:
         self._signal(signal.SIGSTOP)
+        deadline = time.monotonic() + _STOP_SECONDS
+        # Only once all threads are off the processors is their time fully counted.
+        while not self._stands_still() and time.monotonic() < deadline:
+            time.sleep(0.00002)
         self._used_when_stopped = self._processor_time()
 
     def _resume(self) -> None:
@@ -171,6 +176,16 @@ class Cell:
                 raise CellRestless(used)
         self._used_when_stopped = None
         self._signal(signal.SIGCONT)
+
+    def _stands_still(self) -> bool:
+        for thread in self.threads():
+            try:
+                with open(f"/proc/{self.pid}/task/{thread}/stat") as stat:
+                    if stat.read().rpartition(")")[2].split(maxsplit=1)[0] not in "TtZX":
+                        return False
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+        return True
 
     def _processor_time(self) -> int:
         """Nanoseconds all its threads have computed, as the kernel counts them."""

@@ -7,7 +7,7 @@ from kernelmill.sandbox import CellFailure, Limits, Policy, Zygote
 from kernelmill.tasks.loader import TaskFile
 from kernelmill.tasks.task import Task
 
-MODULES = ("torch", "torch._dynamo", "kernelmill.tasks.describe")
+MODULES = ("torch", "torch._dynamo", "kernelmill.tasks.warm_up", "kernelmill.tasks.describe")
 """What the zygote imports; the first dispatch mode would load dynamo in every cell anew."""
 _SECONDS = 120.0
 _POLICY = Policy(limits=Limits(lifetime_seconds=600))

@@ -23,7 +23,7 @@ HIDDEN = [
 
 
 def get_inputs() -> list[torch.Tensor]:
-    return [torch.randn(batch, features)]
+    return [torch.randn(batch, features) + 3 * torch.randn(batch, 1)]
 
 
 def get_init_inputs() -> list:

@@ -6,7 +6,7 @@
 #include <vector>
 
 typedef float vec __attribute__((vector_size(__BIGGEST_ALIGNMENT__)));
-typedef int32_t ivec __attribute__((vector_size(__BIGGEST_ALIGNMENT__)));
+typedef uint32_t uvec __attribute__((vector_size(__BIGGEST_ALIGNMENT__)));
 constexpr int64_t lanes = sizeof(vec) / sizeof(float);
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
@@ -40,14 +40,14 @@ static inline vec exp_neg(vec x) {
     p = p * r + 1.666652068e-1f;
     p = p * r + 4.999999345e-1f;
     p = p * (r * r) + r + 1.0f;
-    return x < -87.0f ? vec{} : vec(ivec(p) + (ivec(shifted) << 23));
+    return x < -87.0f ? vec{} : vec(uvec(p) + (uvec(shifted) << 23));
 }
 
-// out[rows x tile_columns] = A[rows x k] * panel. The row count is a constant, so that the loops over
-// it unroll and the sums are registers.
+// out[rows x tile_columns] = A[rows x k] * panel. The row count is a constant, so that the loops
+// over it unroll and the sums are registers.
 template <int64_t rows>
-static inline void tile(const float* a, int64_t a_stride, int64_t k, const Packed* panel, float* out,
-                        int64_t out_stride) {
+static inline void tile(const float* a, int64_t a_stride, int64_t k, const Packed* panel,
+                        float* out, int64_t out_stride) {
     vec sum[rows][2] = {};
     for (int64_t p = 0; p < k; ++p) {
         const vec b[2] = {load(panel[p].x), load(panel[p].x + lanes)};
@@ -114,7 +114,7 @@ struct Head {
     }
 
     // Queries first .. first + rows - 1. A few rows of scores fit in cache, so the softmax needs no
-    // rescaling, and the keys after the last query are never touched.
+    // rescaling, and no panel of keys after the last query is touched.
     template <int64_t rows>
     void attend(int64_t first, const float* q, float* out) {
         const int64_t seen = first + rows;

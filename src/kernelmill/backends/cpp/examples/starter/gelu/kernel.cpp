@@ -2,7 +2,7 @@
 #include <cstring>
 
 typedef float vec __attribute__((vector_size(__BIGGEST_ALIGNMENT__)));
-typedef int32_t ivec __attribute__((vector_size(__BIGGEST_ALIGNMENT__)));
+typedef uint32_t uvec __attribute__((vector_size(__BIGGEST_ALIGNMENT__)));
 constexpr int64_t lanes = sizeof(vec) / sizeof(float);
 
 // x = n ln2 + r, a polynomial in r, and n added to the exponent bits.
@@ -18,7 +18,7 @@ static inline vec exp(vec x) {
     p = p * r + 1.666652068e-1f;
     p = p * r + 4.999999345e-1f;
     p = p * (r * r) + r + 1.0f;
-    return vec(ivec(p) + (ivec(shifted) << 23));
+    return vec(uvec(p) + (uvec(shifted) << 23));
 }
 
 // x/2 (1 + tanh(u)) is x / (1 + exp(-2u)), which also keeps its accuracy where tanh nears -1.

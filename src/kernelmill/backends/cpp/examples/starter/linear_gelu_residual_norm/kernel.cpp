@@ -18,10 +18,11 @@ struct alignas(sizeof(vec)) Packed {
     float x[tile_columns];
 };
 
-// out[rows x tile_columns] = A[rows x k] * panel. The row count is a constant, so that the loops over
-// it unroll and the sums are registers.
+// out[rows x tile_columns] = A[rows x k] * panel. The row count is a constant, so that the loops
+// over it unroll and the sums are registers.
 template <int64_t rows>
-static inline void tile(const float* a, int64_t k, const Packed* panel, float* out, int64_t stride) {
+static inline void tile(const float* a, int64_t k, const Packed* panel, float* out,
+                        int64_t stride) {
     vec sum[rows][2] = {};
     for (int64_t p = 0; p < k; ++p) {
         vec b[2];
@@ -57,8 +58,8 @@ static inline float gelu(float x) {
 }
 
 // One row of the output from one row of the product.
-static inline void finish(const float* x, const float* product, const float* bias, const float* gain,
-                          float* y, int64_t features, float eps) {
+static inline void finish(const float* x, const float* product, const float* bias,
+                          const float* gain, float* y, int64_t features, float eps) {
     float squares = 0.0f;
 #pragma omp simd simdlen(lanes) reduction(+ : squares)
     for (int64_t j = 0; j < features; ++j) {

@@ -4,7 +4,7 @@
 #include <limits>
 
 typedef float vec __attribute__((vector_size(__BIGGEST_ALIGNMENT__)));
-typedef int32_t ivec __attribute__((vector_size(__BIGGEST_ALIGNMENT__)));
+typedef uint32_t uvec __attribute__((vector_size(__BIGGEST_ALIGNMENT__)));
 constexpr int64_t lanes = sizeof(vec) / sizeof(float);
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
@@ -28,7 +28,7 @@ static inline vec exp_neg(vec x) {
     p = p * r + 1.666652068e-1f;
     p = p * r + 4.999999345e-1f;
     p = p * (r * r) + r + 1.0f;
-    return x < -87.0f ? vec{} : vec(ivec(p) + (ivec(shifted) << 23));
+    return x < -87.0f ? vec{} : vec(uvec(p) + (uvec(shifted) << 23));
 }
 
 static inline float row_max(const float* row, int64_t count) {

@@ -3,7 +3,7 @@
 #include <limits>
 
 typedef float vec __attribute__((vector_size(__BIGGEST_ALIGNMENT__)));
-typedef int32_t ivec __attribute__((vector_size(__BIGGEST_ALIGNMENT__)));
+typedef uint32_t uvec __attribute__((vector_size(__BIGGEST_ALIGNMENT__)));
 constexpr int64_t lanes = sizeof(vec) / sizeof(float);
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
@@ -31,7 +31,7 @@ static inline vec exp_neg(vec x) {
     p = p * r + 1.666652068e-1f;
     p = p * r + 4.999999345e-1f;
     p = p * (r * r) + r + 1.0f;
-    return x < -87.0f ? vec{} : vec(ivec(p) + (ivec(shifted) << 23));
+    return x < -87.0f ? vec{} : vec(uvec(p) + (uvec(shifted) << 23));
 }
 
 static inline float row_max(const float* row, int64_t count) {
@@ -47,8 +47,8 @@ static inline float row_max(const float* row, int64_t count) {
     return largest;
 }
 
-// Writes exp(in - largest) and returns its sum. This pass is bound by arithmetic and finds its row in
-// cache, so it also asks for the next row.
+// Writes exp(in - largest) and returns its sum. This pass is bound by arithmetic and finds its row
+// in cache, so it also asks for the next row.
 static inline float row_exp(const float* in, float* out, int64_t count, float largest) {
     vec s[2] = {};
     int64_t i = 0;
