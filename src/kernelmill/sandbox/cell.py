@@ -1,5 +1,6 @@
 """The parent's handles: the warm process, and the cells forked from it."""
 
+import fcntl
 import os
 import signal
 import socket
@@ -304,8 +305,6 @@ def _environment(threads: int) -> dict[str, str]:
 
 def _sealed_log(size: int) -> int:
     """A file in memory that cannot grow: printing gigabytes fills it and no more."""
-    import fcntl
-
     log = os.memfd_create("log", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.ftruncate(log, size)
     seals = fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL

@@ -1,12 +1,14 @@
 """Which means of isolation this machine grants, found out by trying each of them."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 
 import msgspec
+import numpy as np
 
 from kernelmill.sandbox import landlock, seccomp, syscalls
 from kernelmill.sandbox.confine import enter_namespaces, furnish_namespaces
@@ -90,27 +92,19 @@ def _restrict_calls() -> None:
 
 
 def _try_reading_memory() -> str:
-    marker = os.urandom(16)
-    buffer = bytearray(marker)
-    address = _address_of(buffer)
+    marker = np.frombuffer(os.urandom(16), np.uint8)
     child = os.fork()
     if child == 0:
         time.sleep(30)
         os._exit(0)
     try:
-        found = syscalls.read_memory(child, [(address, len(marker))])
-        return "" if bytes(found) == marker else "another process's memory reads differently"
+        found = syscalls.read_memory(child, [(marker.ctypes.data, marker.size)])
+        return "" if bytes(found) == bytes(marker) else "another process's memory reads wrong"
     except OSError as error:
         return str(error)
     finally:
-        os.kill(child, 9)
+        os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-
-
-def _address_of(buffer: bytearray) -> int:
-    import ctypes
-
-    return ctypes.addressof(ctypes.c_char.from_buffer(buffer))
 
 
 if __name__ == "__main__":

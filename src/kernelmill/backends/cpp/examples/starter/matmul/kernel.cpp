@@ -12,6 +12,12 @@ constexpr int64_t tile_columns = 2 * lanes;
 constexpr int64_t depth = 128;  // a packed panel of B, depth x tile_columns, stays in L1 ...
 constexpr int64_t block_rows = 4 * tile_rows;  // ... while these rows of A pass over it
 
+// The part of C that a thread computes at a time. It packs the B it needs itself, which repeats a
+// little work but leaves the threads nothing to wait for.
+constexpr int64_t chunk_rows = 8 * block_rows;
+constexpr int64_t chunk_panels = 4;
+constexpr int64_t chunk_columns = chunk_panels * tile_columns;
+
 struct Packed {
     vec v[2];
 };
@@ -58,40 +64,46 @@ static inline void edge_tile(const float* a, int64_t lda, const Packed* panel, i
             c[i * ldc + j] = buffer[i * tile_columns + j] + (add ? c[i * ldc + j] : 0.0f);
 }
 
+static inline Packed pack(const float* row, int64_t columns) {
+    Packed r{};
+    if (columns >= tile_columns)
+        std::memcpy(&r, row, sizeof r);
+    else
+        std::memcpy(&r, row, columns * sizeof(float));
+    return r;
+}
+
 extern "C" void matmul_forward(const float* a, const float* b, float* c, int64_t m, int64_t k,
                                int64_t n) {
-    const int64_t panels = (n + tile_columns - 1) / tile_columns;
-    const int64_t blocks = (m + block_rows - 1) / block_rows;
-    const auto packed = std::make_unique_for_overwrite<Packed[]>(panels * std::min(k, depth));
-
 #pragma omp parallel
-    for (int64_t start = 0; start < k; start += depth) {
-        const int64_t kc = std::min(depth, k - start);
-#pragma omp for schedule(static)
-        for (int64_t panel = 0; panel < panels; ++panel) {
-            const int64_t j = panel * tile_columns;
-            for (int64_t p = 0; p < kc; ++p) {
-                const float* row = b + (start + p) * n + j;
-                Packed r{};
-                if (n - j >= tile_columns)
-                    std::memcpy(&r, row, sizeof r);
-                else
-                    std::memcpy(&r, row, (n - j) * sizeof(float));
-                packed[panel * kc + p] = r;
-            }
-        }
-#pragma omp for collapse(2) schedule(static)
-        for (int64_t block = 0; block < blocks; ++block) {
-            for (int64_t panel = 0; panel < panels; ++panel) {
-                const Packed* p = &packed[panel * kc];
-                const int64_t j = panel * tile_columns;
-                const int64_t end = std::min(m, (block + 1) * block_rows);
-                int64_t i = block * block_rows;
-                for (; i + tile_rows <= end; i += tile_rows)
-                    edge_tile<tile_rows>(a + i * k + start, k, p, kc, c + i * n + j, n, start > 0,
-                                         n - j);
-                for (; i < end; ++i)
-                    edge_tile<1>(a + i * k + start, k, p, kc, c + i * n + j, n, start > 0, n - j);
+    {
+        const auto packed = std::make_unique_for_overwrite<Packed[]>(chunk_panels * depth);
+#pragma omp for collapse(2) schedule(dynamic)
+        for (int64_t i0 = 0; i0 < m; i0 += chunk_rows) {
+            for (int64_t j0 = 0; j0 < n; j0 += chunk_columns) {
+                const int64_t i1 = std::min(m, i0 + chunk_rows);
+                const int64_t j1 = std::min(n, j0 + chunk_columns);
+                for (int64_t start = 0; start < k; start += depth) {
+                    const int64_t kc = std::min(depth, k - start);
+                    for (int64_t j = j0; j < j1; j += tile_columns)
+                        for (int64_t p = 0; p < kc; ++p)
+                            packed[(j - j0) / tile_columns * depth + p] =
+                                pack(b + (start + p) * n + j, n - j);
+
+                    for (int64_t block = i0; block < i1; block += block_rows) {
+                        const int64_t end = std::min(i1, block + block_rows);
+                        for (int64_t j = j0; j < j1; j += tile_columns) {
+                            const Packed* panel = &packed[(j - j0) / tile_columns * depth];
+                            int64_t i = block;
+                            for (; i + tile_rows <= end; i += tile_rows)
+                                edge_tile<tile_rows>(a + i * k + start, k, panel, kc,
+                                                     c + i * n + j, n, start > 0, n - j);
+                            for (; i < end; ++i)
+                                edge_tile<1>(a + i * k + start, k, panel, kc, c + i * n + j, n,
+                                             start > 0, n - j);
+                        }
+                    }
+                }
             }
         }
     }
