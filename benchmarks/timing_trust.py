@@ -105,7 +105,12 @@ def compare(judge: Judge, bench: Bench, candidate: Kernel, baseline: Kernel) -> 
             for cell, kernel in ((one, candidate), (two, baseline))
         ]
         contest = Contest(
-            contestants[0], contestants[1:], bench.ring, bench.book.plain[0], settings.seconds
+            contestants[0],
+            contestants[1:],
+            bench.ring,
+            bench.book.stock[0],
+            frozenset(candidate.built.artefacts),
+            settings.seconds,
         )
         contest.attach()
         samples = contest.measure(settings.rounds)

@@ -91,8 +91,8 @@ def timed_verdict(judge: Judge, task: Task, candidate: Candidate) -> tuple[float
 def floor_time(task: Task, candidate: Candidate, verdict: Verdict) -> float:
     assert verdict.latency is not None
     calls = verdict.latency.calls_per_round
-    # Trials; three profiled batches; two warm-up rounds and the timed ones.
-    candidate_calls = len(verdict.trials) + calls * (3 + 2 + verdict.latency.rounds)
+    # Trials before and after; two warm-up rounds, eight watched ones, and the timed ones.
+    candidate_calls = len(verdict.trials) + 1 + calls * (2 + 8 + verdict.latency.rounds)
     reference_calls = calls * (2 + verdict.latency.rounds)
     return run_script(
         "trusting_floor.py", task, candidate, str(candidate_calls), str(reference_calls)

@@ -2,13 +2,15 @@
 
 import enum
 import hashlib
-from pathlib import Path, PurePosixPath
+import re
+from pathlib import Path
 
 import msgspec
 
 from kernelmill.errors import CandidateError
 
 MODEL_FILE = "model.py"
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
 _MOST_FILES = 64
 _MOST_BYTES = 2 << 20
 _SUFFIXES = (".py", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".cu", ".cuh", ".inc")
@@ -41,8 +43,7 @@ class Candidate(msgspec.Struct, frozen=True):
         if sum(len(text) for text in self.files.values()) > _MOST_BYTES:
             raise CandidateError(f"{self.name}: more than {_MOST_BYTES >> 20} MiB of source")
         for file in self.files:
-            path = PurePosixPath(file)
-            if path.is_absolute() or ".." in path.parts or not file.isprintable():
+            if not _PLAIN_NAME.fullmatch(file) or ".." in file:
                 raise CandidateError(f"{self.name}: {file!r} is not a path inside the candidate")
 
     @property

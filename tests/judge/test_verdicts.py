@@ -27,7 +27,9 @@ def test_an_honest_kernel_passes(judge: Judge, task: Task) -> None:
     assert verdict.gate is Gate.LATENCY
     assert len(verdict.trials) >= 5
     assert any(trial.hidden for trial in verdict.trials)
-    assert {trial.flavour for trial in verdict.trials} == {"plain", "symmetric", "heavy"}
+    assert {trial.flavour for trial in verdict.trials} == {
+        "plain", "symmetric", "heavy", "large", "hollow",
+    }  # fmt: skip
     assert verdict.latency is not None
     assert verdict.latency.over_eager.low <= verdict.latency.over_eager.ratio
     assert Verdict.from_json(verdict.to_json()) == verdict

@@ -27,7 +27,14 @@ PYTHON = {
     "from . import helper": "import",
     "exec('x = 1')": "forbidden-name",
     "f = getattr(torch, 'mat' + 'mul')": "forbidden-name",
-    "torch.matmul = None": "patching",
+    "torch.matmul = None": "framework-compute",
+    "fast = torch.matmul": "framework-compute",
+    "from pathlib import os": "import",
+    "from typing import sys": "import",
+    "x = torch.os": "framework-compute",
+    "x = torch._C": "framework-compute",
+    "x = [len][0]([])": "indirect-call",
+    "f = lambda: 1": "unneeded",
     "ctypes.CDLL(None)": "foreign-library",
     "ctypes.CDLL('libblas.so')": "foreign-library",
     "ctypes.pythonapi": "ctypes",
@@ -49,6 +56,11 @@ FORWARD = {
     "out = x.sum()": "framework-compute",
     "out = self.layer(x)": "framework-layer",
     "out = nn.Linear(3, 3)(x)": "framework-layer",
+    "out = x.numpy()": "framework-compute",
+    "f = x.matmul": "framework-compute",
+    "self.calls = 3": "state",
+    "self.cache.append(x)": "state",
+    "_cache[0] = x": "state",
     "global cache": "state",
 }
 
@@ -81,6 +93,10 @@ HONEST_FORWARD = (
     "assert x.is_contiguous()",
     "run = _lib.run",
     "_lib.sum(x.data_ptr())",
+    "rows, columns = x.shape",
+    "sizes = [x.shape[0]] * 2; sizes[1] = 3",
+    "assert x.dtype == torch.float32 and x.dim() == 2, 'what?'",
+    "outs = [torch.empty_like(x) for _ in range(3)]",
 )
 
 
@@ -145,7 +161,7 @@ def test_the_examples_are_honest_to_every_source_rule() -> None:
 
 
 def test_a_file_that_is_no_library() -> None:
-    assert check_library(b"MZ not an ELF file", "kernel.so")[0].rule == "not-a-library"
+    assert check_library(b"MZ not an ELF file", "kernel.so", set())[0].rule == "not-a-library"
 
 
 def test_compiler_output_is_cut_to_the_first_errors() -> None:

@@ -14,6 +14,7 @@ from kernelmill.judge.protocol import ReferenceRequest, TrialDone
 from kernelmill.judge.subject import RunnerRaised, Subject
 from kernelmill.sandbox import CellFailure, Limits, Policy, Zygote
 from kernelmill.tasks.task import Task
+from kernelmill.tensors.blob import Blob
 from kernelmill.tensors.layout import Layout, Node
 
 RUNNER = "kernelmill.judge.runner"
@@ -67,6 +68,7 @@ class Bench:
             subject.close()
         self.book.close()
         self.ring.close()
+        self._init.close()
 
     def _start(self, compiled: bool) -> Subject:
         policy = Policy(limits=_REFERENCE_LIMITS, may_execute=compiled)
@@ -83,7 +85,7 @@ class Bench:
         return subject
 
     def _contestant(self, subject: Subject, seconds: float = _SECONDS) -> Contestant:
-        case = self.book.plain[0]
+        case = self.book.stock[0]
         body = {
             "layout": msgspec.to_builtins(case.given.layout),
             "inputs": msgspec.to_builtins(case.inputs),
@@ -105,24 +107,27 @@ class Bench:
                 body, files = cell.request(msgspec.to_builtins(request), _SECONDS)
         except CellFailure as error:
             raise TaskError(f"{self.task.id}: get_init_inputs fails: {error}") from error
-        self.init_arguments = msgspec.convert(body["arguments"], Node)
-        self.init_layout = msgspec.convert(body["layout"], Layout)
-        self.init_file = files[0]
+        try:
+            self.init_arguments = msgspec.convert(body["arguments"], Node)
+            self._init = Blob.received(files[0], msgspec.convert(body["layout"], Layout))
+        except (msgspec.ValidationError, KeyError, IndexError, OSError) as error:
+            raise TaskError(f"{self.task.id}: get_init_inputs answers nonsense") from error
+        self.init_file, self.init_layout = self._init.file, self._init.layout
 
     def _make_ring(self) -> Ring:
         """As many slots as make a batch long enough for the clock, within reason."""
-        single = Ring(self.book.plain, 1)
+        single = Ring(self.book.stock, 1)
         subject = self.eager.subject
         subject.attach(single.request(), single.file, _SECONDS)
         subject.cell.stop()
         subject.batch(1, _SECONDS)
         took = min(subject.batch(1, _SECONDS).nanoseconds for _ in range(3))
         subject.cell.resume()
-        layout = self.book.plain[0].given.layout
+        layout = self.book.stock[0].given.layout
         wanted = math.ceil(_BATCH_NANOSECONDS / max(1, took))
         fitting = max(1, _MOST_RING_BYTES // layout.bytes)
         slots = max(1, min(wanted, fitting, _MOST_SLOTS))
         if slots == 1:
             return single
         single.close()
-        return Ring(self.book.plain, slots)
+        return Ring(self.book.stock, slots)

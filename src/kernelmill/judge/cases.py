@@ -17,10 +17,14 @@ from kernelmill.tensors.layout import Layout, Node, lay_out
 
 _SEED_BITS = 60
 _MAKE_SECONDS = 300.0
-_PLAIN_CASES = 3
-"""Cases of the shown shape and the file's own distribution; the timed inputs are cut from them."""
-_LEAST_CASES = 5
+_PLAIN_TRIALS = 2
+_LEAST_TRIALS = 5
+_STOCK = 2
+_HIDDEN_TRIES = 3
 _RENEW_AFTER = 8
+_FACTOR_SLACK = 1 << 18
+"""By how much the factors can be shifted against the elements."""
+_SCALABLE = ("float16", "float32", "float64")
 
 
 class Case(NamedTuple):
@@ -47,31 +51,43 @@ class CaseBook:
         self._reference = reference
         self._uses = 0
         self._next = 0
-        self.cases = [self.make(variant, flavour) for variant, flavour in _plan(task)]
-
-    @property
-    def plain(self) -> list[Case]:
-        """Cases of the shown shape and the file's own distribution."""
-        return [c for c in self.cases if not c.variant.hidden and c.flavour == "plain"]
+        self.trials = [self._make_trial(variant, flavour) for variant, flavour in _plan(task)]
+        self.stock = [self.make(task.shown, "plain") for _ in range(_STOCK)]
+        """Never used in a trial before the clock has run: timed inputs are made from them."""
 
     @property
     def seeds(self) -> list[int]:
-        return [case.seed for case in self.cases]
+        return [case.seed for case in (*self.trials, *self.stock)]
 
     def renew(self) -> None:
         self._uses += 1
         if self._uses % _RENEW_AFTER == 0:
-            old = self.cases[self._next]
+            old = self.trials[self._next]
             try:
-                self.cases[self._next] = self.make(old.variant, old.flavour)
+                self.trials[self._next] = self.make(old.variant, old.flavour)
             except TaskError as error:
                 raise ReferenceLost(str(error)) from error
             old.close()
-            self._next = (self._next + 1) % len(self.cases)
+            self._next = (self._next + 1) % len(self.trials)
 
     def close(self) -> None:
-        for case in self.cases:
+        for case in (*self.trials, *self.stock):
             case.close()
+
+    def _make_trial(self, variant: Variant, flavour: str) -> Case:
+        """Hidden sizes are drawn anew: those in the file are only where to start from."""
+        for _ in range(_HIDDEN_TRIES if variant.hidden else 0):
+            constants = {
+                name: secrets.choice(range(-(-value // 2), value + 1)) if value > 1 else value
+                for name, value in variant.constants.items()
+                if isinstance(value, int)
+            }
+            secret = msgspec.structs.replace(variant, constants={**variant.constants, **constants})
+            try:
+                return self.make(secret, flavour)
+            except TaskError:
+                continue  # the module does not allow these sizes
+        return self.make(variant, flavour)
 
     def make(
         self,
@@ -90,7 +106,7 @@ class CaseBook:
             "change": change,
         }
         try:
-            made, files = self._reference.ask(request, CaseMade, _MAKE_SECONDS)
+            made, files = self._reference.ask_for_files(request, CaseMade, _MAKE_SECONDS)
             given, expected = self._take(made, files)
         except (CellFailure, RunnerRaised, OSError, ValueError) as error:
             raise TaskError(f"{self._task.id}: no case could be made: {error}") from error
@@ -115,49 +131,53 @@ class CaseBook:
 
 
 def _plan(task: Task) -> list[tuple[Variant, str]]:
-    plan = [(task.shown, "plain")] * _PLAIN_CASES
+    plan = [(task.shown, "plain")] * _PLAIN_TRIALS
     plan += [(task.shown, flavour) for flavour in task.flavours if flavour != "plain"]
     for index, variant in enumerate(task.hidden):
         plan.append((variant, task.flavours[index % len(task.flavours)]))
-    while len(plan) < _LEAST_CASES:
+    while len(plan) < _LEAST_TRIALS:
         plan.append((task.shown, "plain"))
     return plan
 
 
 class Ring:
-    """Inputs for timed calls: one slot a call, every slot new before every batch.
+    """Inputs for timed calls: one slot a call, every number in them new before every batch.
 
-    Fresh values cost a copy, not a draw: each refresh cuts a random block out of another case
-    into every tensor, so that no content ever comes back, on unchanged shapes and in the right
-    domain. Runners map the ring read-only; all sides read the very same memory.
+    Fresh values cost one multiplication, not a draw: every refresh scales each element of a stored
+    case by its own random factor. No content, row or element comes back, shapes stay, and since
+    the factors are between 0.8 and 1 so do signs, zeros and upper bounds. Integers, which cannot be
+    scaled, get a random block of another case. Runners map the ring read-only; all sides read the
+    very same memory.
     """
 
-    def __init__(self, cases: list[Case], slots: int) -> None:
-        first = cases[0]
-        self._cases = cases
+    def __init__(self, stock: list[Case], slots: int) -> None:
+        first = stock[0]
+        self._stock = stock
         self._width = len(first.given.layout.tensors) - len(first.state)
         kinds = [(t.dtype, t.shape) for t in first.given.layout.tensors]
         self._layout: Layout = lay_out(kinds[: self._width] * slots + kinds[self._width :])
         self._blob = Blob.ours(self._layout)
         self.slots = slots
+        inputs = range(self._width)
         self._places = [
-            (slot * self._width + index, index)
-            for slot in range(slots)
-            for index in range(self._width)
-        ] + [
+            (slot * self._width + index, index) for slot in range(slots) for index in inputs
+        ]
+        self._places += [
             (slots * self._width + index - self._width, index)
             for index in range(self._width, len(kinds))
         ]
-        for number, (place, source) in enumerate(self._places):
-            case = cases[(number // max(1, self._width)) % len(cases)]
-            self._blob.array(place)[...] = case.given.array(source)
+        for place, source in self._places:
+            self._blob.array(place)[...] = first.given.array(source)
+        longest = max((t.count for t in self._layout.tensors), default=1)
+        self._factors = np.random.default_rng().uniform(0.8, 1, longest + _FACTOR_SLACK)
+        self._factors = self._factors.astype(np.float32)
 
     @property
     def file(self) -> int:
         return self._blob.file
 
     def request(self) -> dict[str, Any]:
-        first = self._cases[0]
+        first = self._stock[0]
         shift = (self.slots - 1) * self._width
         return {
             "do": "ring",
@@ -173,11 +193,16 @@ class Ring:
             target = self._blob.array(place).reshape(-1)
             if target.size == 0:
                 continue
-            other = self._cases[int(generator.integers(len(self._cases)))]
-            length = max(1, int(target.size * generator.uniform(0.2, 0.4)))
-            start = int(generator.integers(target.size - length + 1))
-            block = slice(start, start + length)
-            target[block] = other.given.array(source).reshape(-1)[block]
+            case = self._stock[int(generator.integers(len(self._stock)))]
+            values = case.given.array(source).reshape(-1)
+            if self._layout.tensors[place].dtype in _SCALABLE:
+                offset = int(generator.integers(_FACTOR_SLACK))
+                factors = self._factors[offset : offset + target.size]
+                np.multiply(values, factors, out=target, casting="same_kind")
+            else:
+                length = max(1, int(target.size * generator.uniform(0.2, 0.4)))
+                start = int(generator.integers(target.size - length + 1))
+                target[start : start + length] = values[start : start + length]
 
     def close(self) -> None:
         self._blob.close()

@@ -140,6 +140,6 @@ def _compare_discrete(actual: npt.NDArray[Any], expected: Expected) -> Compariso
 def _bounding_box(parts: list[npt.NDArray[np.int64]], shape: tuple[int, ...]) -> str:
     if not parts:
         return ""
-    positions = np.unravel_index(np.concatenate(parts), shape)
+    positions = np.unravel_index(np.concatenate(parts), shape or (1,))
     ranges = [f"{int(axis.min())}:{int(axis.max()) + 1}" for axis in positions]
     return f"[{', '.join(ranges)}]"

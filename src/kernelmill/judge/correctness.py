@@ -104,7 +104,7 @@ def _run(subject: Subject, case: Case, seconds: float) -> tuple[float, TrialDone
     done = subject.trial(body, case.given.file, seconds)
     _check_framework(done)
     _check_structure(done, case)
-    _check_memory(done, case)
+    _check_memory(subject, done)
     worst = 0.0
     for index, (output, expected) in enumerate(zip(done.tensors, case.expected, strict=True)):
         comparison = compare(subject.read_output(output), expected)
@@ -152,14 +152,12 @@ def _outline(node: Node) -> str:
     return f"[{', '.join(parts)}]"
 
 
-def _check_memory(done: TrialDone, case: Case) -> None:
+def _check_memory(subject: Subject, done: TrialDone) -> None:
     """No output may lie in the inputs."""
-    start, end = done.inputs_at, done.inputs_at + case.given.layout.bytes
-    for output in done.tensors:
-        if start <= output.address < end:
-            raise _Refused(
-                "aliasing", "an output shares memory with an input", (), "allocate the output"
-            )
+    if subject.shares_memory([output.address for output in done.tensors]):
+        raise _Refused(
+            "aliasing", "an output shares memory with an input", (), "allocate the output"
+        )
 
 
 def _check_inputs(subject: Subject, done: TrialDone, case: Case) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kernelmill.judge.cases import Case, Ring
-from kernelmill.judge.compare import Budget, Expected
+from kernelmill.judge.compare import Expected
 from kernelmill.judge.profiling import Sampler
 from kernelmill.judge.protocol import OutputTensor
 from kernelmill.judge.roofline import least_milliseconds
@@ -20,13 +20,15 @@ from kernelmill.sandbox import CellFailure, CellProtocolError
 from kernelmill.tasks.task import Task
 from kernelmill.tensors.layout import is_floating, widen
 
-_CHECKED_ELEMENTS = 512
-_TIMED_SLACK = 2.0
-"""The timed check compares two float32 results: twice the budget against float64."""
-_PROFILE_BATCHES = range(3, 12)
-"""At least and at most: a short kernel needs more of them to be seen at work."""
-_PROFILE_SAMPLES = 24
-_WARM_UP_BATCHES = 2
+_CHECKED_ELEMENTS = 2048
+_THOROUGH_ROUNDS = 3
+"""Rounds in which every element of a call is looked at."""
+_CAP_SLACK = 2.0
+_NORM_SLACK = 1.5
+"""The timed check compares two results of the same precision, and mostly a sample of them."""
+_WATCHED_ROUNDS = 8
+"""Rounds in which the candidate is looked at instead of timed; it cannot know which."""
+_WARM_UP_ROUNDS = 2
 CLOCK = "host clock of the judge; the runner lives only inside it"
 
 
@@ -43,10 +45,11 @@ class Contestant(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """Nanoseconds a call, one row a contestant, one column a round."""
+    """Nanoseconds a call, round by round, and what was seen of the candidate meanwhile."""
 
     candidate: npt.NDArray[np.float64]
     baselines: list[npt.NDArray[np.float64]]
+    profile: Profile
 
 
 @contextmanager
@@ -67,8 +70,10 @@ class Contest:
         baselines: list[Contestant],
         ring: Ring,
         case: Case,
+        kernel_files: frozenset[str],
         seconds: float,
     ) -> None:
+        self._sampler = Sampler(candidate.subject.cell, kernel_files)
         self._candidate = candidate
         self._baselines = baselines
         self._ring = ring
@@ -86,31 +91,32 @@ class Contest:
         contestant.subject.attach(self._ring.request(), self._ring.file, self._seconds)
         contestant.subject.cell.stop()
 
-    def profile(self, kernel_files: frozenset[str]) -> Profile:
-        """Warm the candidate up while looking where its time goes."""
-        sampler = Sampler(self._candidate.subject.cell, kernel_files)
-        for number in range(_PROFILE_BATCHES.stop):
-            if number >= _PROFILE_BATCHES.start and sampler.computing >= _PROFILE_SAMPLES:
-                break
-            self._ring.refresh(self._generator)
-            body = {"do": "batch", "calls": self._ring.slots}
-            sampler.run(body, self._seconds, self._generator)
-        return sampler.profile()
-
     def measure(self, rounds: int) -> Samples:
-        """Timed rounds, the order reversed every other round; raises TimedAnswerWrong."""
+        """Timed and watched rounds in a secret order; raises TimedAnswerWrong."""
         contestants = [self._candidate, *self._baselines]
         rows: list[list[float]] = [[] for _ in contestants]
-        for _ in range(_WARM_UP_BATCHES):
+        thorough = set(self._generator.choice(rounds, _THOROUGH_ROUNDS).tolist())
+        for _ in range(_WARM_UP_ROUNDS):
             self._round(contestants, range(len(contestants)))
-        for number in range(rounds):
+        schedule = np.repeat([True, False], [rounds, _WATCHED_ROUNDS])
+        timed = 0
+        for is_timed in self._generator.permutation(schedule).tolist():
+            if not is_timed:
+                self._watch()
+                continue
             order = range(len(contestants))
-            timings = self._round(contestants, order if number % 2 == 0 else reversed(order))
+            timings = self._round(contestants, order if timed % 2 == 0 else reversed(order))
             for row, timing in zip(rows, timings, strict=True):
                 row.append(timing.nanoseconds / self._ring.slots)
-            self._check(timings, thorough=number == rounds - 1)
+            self._check(timings, thorough=timed in thorough)
+            timed += 1
         arrays = [np.asarray(row) for row in rows]
-        return Samples(arrays[0], arrays[1:])
+        return Samples(arrays[0], arrays[1:], self._sampler.profile())
+
+    def _watch(self) -> None:
+        self._ring.refresh(self._generator)
+        body = {"do": "batch", "calls": self._ring.slots}
+        self._sampler.run(body, self._seconds, self._generator, self._ring.slots)
 
     def _round(self, contestants: list[Contestant], order: Iterable[int]) -> list[Timing]:
         self._ring.refresh(self._generator)
@@ -126,16 +132,14 @@ class Contest:
         ours, theirs = timings[0].pointers, timings[1].pointers
         if len(ours) != self._ring.slots or len(ours[call]) != len(self._candidate.outputs):
             raise CellProtocolError("a timed batch without all its outputs")
+        if thorough and self._candidate.subject.shares_memory(ours[call]):
+            raise TimedAnswerWrong("in a timed call an output lies in the memory of an input")
         for index, expected in enumerate(self._case.expected):
             positions = self._positions(expected.eager.size, thorough)
             actual = _read(self._candidate, index, ours[call][index], positions)
             with _blaming_reference():
                 wanted = _read(self._baselines[0], index, theirs[call][index], positions)
-            wrong = _count_wrong(actual, wanted, expected.dtype, expected.budget)
-            if wrong > _allowed_wrong(expected, actual.size):
-                raise TimedAnswerWrong(
-                    f"in a timed call {wrong} of {actual.size} elements looked at are wrong"
-                )
+            _compare_timed(actual, wanted, expected)
 
     def _positions(self, count: int, thorough: bool) -> npt.NDArray[np.int64] | None:
         """Which elements to look at; None for all."""
@@ -153,17 +157,30 @@ def _read(
     return contestant.subject.read_elements(output, positions)
 
 
-def _count_wrong(
-    actual: npt.NDArray[np.generic], wanted: npt.NDArray[np.generic], dtype: str, budget: Budget
-) -> int:
+def _compare_timed(
+    actual: npt.NDArray[np.generic], wanted: npt.NDArray[np.generic], expected: Expected
+) -> None:
+    """As strict as a trial: a cap on every element, and the norm of the error."""
+    dtype, budget = expected.dtype, expected.budget
     if not is_floating(dtype):
-        return int(np.count_nonzero(actual != wanted))
-    ours, theirs = widen(actual, dtype), widen(wanted, dtype)
-    with np.errstate(invalid="ignore"):
-        allowed = _TIMED_SLACK * (budget.absolute + budget.relative * np.abs(theirs))
-        right = (np.abs(ours - theirs) <= allowed) | (ours == theirs)
-    right |= np.isnan(ours) & np.isnan(theirs)
-    return int(np.count_nonzero(~right))
+        wrong, norm = int(np.count_nonzero(actual != wanted)), 0.0
+    else:
+        ours, theirs = widen(actual, dtype), widen(wanted, dtype)
+        with np.errstate(invalid="ignore", over="ignore"):
+            error = np.abs(ours - theirs)
+            same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
+            error[same] = 0
+            allowed = _CAP_SLACK * (budget.absolute + budget.relative * np.abs(theirs))
+            wrong = int(np.count_nonzero(~(error <= allowed)))
+            norm = float(np.sqrt(np.mean(np.square(error)))) if not wrong else 0.0
+    if wrong > _allowed_wrong(expected, actual.size):
+        raise TimedAnswerWrong(
+            f"in a timed call {wrong} of {actual.size} elements looked at are wrong"
+        )
+    if norm > _NORM_SLACK * budget.norm:
+        raise TimedAnswerWrong(
+            f"a timed call is too inexact: {norm / budget.norm:.1f} times the error budget"
+        )
 
 
 def _allowed_wrong(expected: Expected, looked_at: int) -> int:
@@ -171,7 +188,7 @@ def _allowed_wrong(expected: Expected, looked_at: int) -> int:
     if is_floating(expected.dtype) or expected.budget.mismatches == 0:
         return 0
     share = expected.budget.mismatches / max(1, expected.eager.size)
-    return 2 + int(_TIMED_SLACK * share * looked_at)
+    return 2 + int(_CAP_SLACK * share * looked_at)
 
 
 def summarise(samples: Samples, task: Task, threads: int, calls: int) -> Latency:

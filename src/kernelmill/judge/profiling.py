@@ -1,6 +1,7 @@
 """Where a candidate's time goes, seen from outside: stop it now and then, look where it stands.
 
-No name, wrapper or patch inside the cell can hide from this: the addresses come from the kernel.
+No name, wrapper or patch inside the cell can hide from this: the addresses and the processor time
+of each thread come from the kernel.
 """
 
 import re
@@ -13,24 +14,36 @@ import numpy as np
 from kernelmill.judge.verdict import Profile
 from kernelmill.sandbox import Cell
 
-_FRAMEWORK = re.compile(r"/lib(?:torch|c10|mkl|dnnl|openblas|blas|shm|caffe2|triton)[^/]*\.so")
+# Python itself and the run-time libraries every kernel may use. Whatever else executes, generated
+# code in anonymous memory included, is somebody else's computation.
+_NEUTRAL = re.compile(
+    r"/(?:libgomp|libiomp|libomp|libc|libm|libmvec|libstdc\+\+|libgcc_s|ld-linux|libpthread|libdl"
+    r"|libpython|python3?|libffi|_ctypes|_json|msgspec|_core\.cpython|libtorch_python)[^/]*$"
+    r"|/lib-dynload/|^\[v"
+)
 _MEAN_PAUSE = 0.0008
 
 
 class Sampler:
-    """Counts where the threads of one cell stand."""
+    """Adds up where the threads of one cell spend their processor time."""
 
     def __init__(self, cell: Cell, kernel_files: frozenset[str]) -> None:
         self._cell = cell
         self._kernel_files = kernel_files
         self._regions: list[tuple[int, int, str]] = []
-        self._counts = {"kernel": 0, "framework": 0, "other": 0}
+        self._nanoseconds = {"kernel": 0, "foreign": 0, "neutral": 0}
+        self._used: dict[int, int] = {}
+        self._looks = 0
+        self._calls = 0
 
-    def run(self, body: dict[str, Any], seconds: float, generator: np.random.Generator) -> Any:
-        """Let the stopped cell answer one request, looking in at random moments."""
+    def run(
+        self, body: dict[str, Any], seconds: float, generator: np.random.Generator, calls: int
+    ) -> None:
+        """Let the stopped cell answer one request of some calls, looking in at random moments."""
         deadline = time.monotonic() + seconds
         self._cell.send(body)
-        self._read_regions()
+        self._regions = self._cell.regions(executable=True)
+        self._look(counting=False)
         while time.monotonic() < deadline:
             self._cell.resume()
             pause = float(generator.exponential(_MEAN_PAUSE)) + 0.0001
@@ -38,48 +51,46 @@ class Sampler:
             self._cell.stop()
             if ready:
                 break
-            self._look()
-        return self._cell.receive(max(0.001, deadline - time.monotonic()))
-
-    @property
-    def computing(self) -> int:
-        """How often a thread was seen computing, not waiting or interpreting."""
-        return self._counts["kernel"] + self._counts["framework"]
+            self._look(counting=True)
+        self._cell.drop(max(0.001, deadline - time.monotonic()))
+        self._calls += calls
 
     def profile(self) -> Profile:
-        total = sum(self._counts.values())
-        share = {name: count / max(1, total) for name, count in self._counts.items()}
-        return Profile(total, share["kernel"], share["framework"], share["other"])
+        total = max(1, sum(self._nanoseconds.values()))
+        return Profile(
+            looks=self._looks,
+            kernel=self._nanoseconds["kernel"] / total,
+            foreign=self._nanoseconds["foreign"] / total,
+            foreign_ms=self._nanoseconds["foreign"] / max(1, self._calls) / 1e6,
+        )
 
-    def _look(self) -> None:
+    def _look(self, counting: bool) -> None:
+        """Charge the time each thread used since the last look to where it stands now."""
+        self._looks += counting
         for thread in self._cell.threads():
-            address = _program_counter(self._cell.pid, thread)
-            if address is not None:
-                self._counts[self._classify(address)] += 1
+            used, address = _state(self._cell.pid, thread)
+            spent = used - self._used.get(thread, used)
+            self._used[thread] = used
+            if counting and spent and address is not None:
+                self._nanoseconds[self._classify(address)] += spent
 
     def _classify(self, address: int) -> str:
         for start, end, path in self._regions:
             if start <= address < end:
-                if path.rpartition("/")[2] in self._kernel_files and "site-packages" not in path:
+                folder, _, name = path.rpartition("/")
+                if name in self._kernel_files and folder.endswith("/candidate"):
                     return "kernel"
-                return "framework" if _FRAMEWORK.search(path) else "other"
-        return "other"
-
-    def _read_regions(self) -> None:
-        self._regions = []
-        with open(f"/proc/{self._cell.pid}/maps") as maps:
-            for line in maps:
-                fields = line.split(maxsplit=5)
-                if "x" in fields[1] and len(fields) == 6:
-                    start, _, end = fields[0].partition("-")
-                    self._regions.append((int(start, 16), int(end, 16), fields[5].strip()))
+                return "neutral" if _NEUTRAL.search(path) else "foreign"
+        return "foreign"
 
 
-def _program_counter(pid: int, thread: int) -> int | None:
-    """Where a stopped thread would go on; None where it waits inside the kernel."""
+def _state(pid: int, thread: int) -> tuple[int, int | None]:
+    """Processor time of a stopped thread, and where it would go on (None: waits in the kernel)."""
     try:
+        with open(f"/proc/{pid}/task/{thread}/schedstat") as statistics:
+            used = int(statistics.read().split()[0])
         with open(f"/proc/{pid}/task/{thread}/syscall") as state:
             fields = state.read().split()
     except OSError:
-        return None
-    return int(fields[2], 16) if fields[:1] == ["-1"] else None
+        return 0, None
+    return used, int(fields[2], 16) if fields[:1] == ["-1"] else None

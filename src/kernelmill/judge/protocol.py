@@ -1,5 +1,7 @@
 """What judge and runner say to each other. Answers are decoded strictly: they come from anyone."""
 
+from typing import Annotated
+
 import msgspec
 
 from kernelmill.tensors.layout import Layout, Node
@@ -43,17 +45,21 @@ class TrialRequest(msgspec.Struct):
     """Whether to note the framework operators called (a compiled model cannot be watched)."""
 
 
+Size = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
+Address = Annotated[int, msgspec.Meta(ge=0, le=(1 << 62))]
+
+
 class OutputTensor(msgspec.Struct):
     dtype: str
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    address: int
+    shape: tuple[Size, ...]
+    strides: tuple[Size, ...]
+    address: Address
 
 
 class TrialDone(msgspec.Struct):
     outputs: Node
     tensors: list[OutputTensor]
-    inputs_at: int
+    inputs_at: Address
     framework_calls: list[str]
 
 
@@ -66,7 +72,7 @@ class RingRequest(msgspec.Struct):
 
 
 class BatchDone(msgspec.Struct):
-    pointers: list[list[int]]
+    pointers: list[list[Address]]
     """Per call, the address of every output tensor."""
 
 

@@ -36,7 +36,7 @@ def screen(judge: Judge, task: Task) -> Screening:
         passing = {cheat: _passing(cheat, bench) for cheat in CHEATS}
     finally:
         bench.close()
-    everything = [case.flavour for case in bench.book.cases]
+    everything = [case.flavour for case in bench.book.trials]
     still_open = tuple(c for c, flavours in passing.items() if len(flavours) == len(everything))
     closed = {
         cheat: _closing(bench, flavours)
@@ -47,7 +47,7 @@ def screen(judge: Judge, task: Task) -> Screening:
 
 
 def _closing(bench: Bench, passing: list[str]) -> str:
-    flavours = [case.flavour for case in bench.book.cases if case.flavour not in passing]
+    flavours = [case.flavour for case in bench.book.trials if case.flavour not in passing]
     return flavours[0] if flavours else "another draw"
 
 
@@ -57,7 +57,7 @@ def _passing(cheat: str, bench: Bench) -> list[str]:
         return []
     return [
         case.flavour
-        for case in bench.book.cases
+        for case in bench.book.trials
         if all(
             _passes(output, case, index)
             for index, output in enumerate(_outputs(cheat, case, bench))

@@ -1,5 +1,6 @@
 """A model in a cell, as the judge talks to it: the candidate's or the reference's."""
 
+import os
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -16,6 +17,7 @@ from kernelmill.judge.protocol import (
     TrialDone,
 )
 from kernelmill.sandbox import Cell, CellProtocolError
+from kernelmill.tensors.blob import BLOB_NAME
 from kernelmill.tensors.layout import as_array, item_size, known
 
 _Answer = TypeVar("_Answer")
@@ -55,12 +57,28 @@ class Subject:
         kind: type[_Answer],
         seconds: float,
         files: tuple[int, ...] = (),
+    ) -> _Answer:
+        """Send a request; files that come back uninvited are closed."""
+        answer, received = self.ask_for_files(body, kind, seconds, files)
+        close_files(received)
+        return answer
+
+    def ask_for_files(
+        self,
+        body: dict[str, Any],
+        kind: type[_Answer],
+        seconds: float,
+        files: tuple[int, ...] = (),
     ) -> tuple[_Answer, list[int]]:
         message = self.cell.request(body, seconds, files)
-        return _decode(message.body, kind), message.files
+        try:
+            return _decode(message.body, kind), message.files
+        except Exception:
+            close_files(message.files)
+            raise
 
     def trial(self, body: dict[str, Any], file: int, seconds: float) -> TrialDone:
-        return self.ask({"do": "trial", **body}, TrialDone, seconds, (file,))[0]
+        return self.ask({"do": "trial", **body}, TrialDone, seconds, (file,))
 
     def attach(self, request: dict[str, Any], file: int, seconds: float) -> None:
         self.ask(request, Done, seconds, (file,))
@@ -92,15 +110,25 @@ class Subject:
         """Single elements, by their row-major positions."""
         size = item_size(output.dtype)
         offsets = np.zeros(positions.size, np.int64)
-        for axis, stride in zip(
-            np.unravel_index(positions, output.shape), output.strides, strict=True
-        ):
-            offsets += axis * stride
+        if output.shape:
+            indices = np.unravel_index(positions, output.shape)
+            for axis, stride in zip(indices, output.strides, strict=True):
+                offsets += axis * stride
         spans = [(address, size) for address in (output.address + offsets * size).tolist()]
         return as_array(self.cell.read(spans), output.dtype, (positions.size,))
 
+    def shares_memory(self, addresses: list[int]) -> bool:
+        """Whether one of the addresses lies in a file of tensors that we handed over."""
+        ours = self.cell.regions(name=BLOB_NAME)
+        return any(start <= a < end for start, end, _ in ours for a in addresses)
+
     def close(self) -> None:
         self.cell.close()
+
+
+def close_files(files: list[int]) -> None:
+    for file in files:
+        os.close(file)
 
 
 def _decode(body: dict[str, Any], kind: type[_Answer]) -> _Answer:
@@ -108,7 +136,7 @@ def _decode(body: dict[str, Any], kind: type[_Answer]) -> _Answer:
         if body.get("type") == "failed":
             raise RunnerRaised(msgspec.convert(body, Failed))
         answer = msgspec.convert(body, kind)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, RecursionError) as error:
         raise CellProtocolError(f"an answer out of form: {error}") from error
     if isinstance(answer, TrialDone):
         for output in answer.tensors:

@@ -78,12 +78,15 @@ class Latency(msgspec.Struct, frozen=True):
 
 
 class Profile(msgspec.Struct, frozen=True):
-    """Where the candidate's time went, sampled from outside."""
+    """Where the candidate's processor time went, sampled from outside."""
 
-    samples: int
+    looks: int
     kernel: float
-    framework: float
-    other: float
+    """Share in its own library."""
+    foreign: float
+    """Share in code that is neither its own nor Python's nor the C++ run time's."""
+    foreign_ms: float
+    """The same in milliseconds of processor time a call."""
 
 
 class Evidence(msgspec.Struct, frozen=True):

@@ -34,7 +34,7 @@ _PROCESS_CLOCK = 2
 """With the inverted pid in the higher bits: the id of a process's processor clock."""
 _RESTLESS_NANOSECONDS = 100_000
 """Processor time a stopped cell may use: none, but the kernel's own accounting may lag."""
-_STOP_SECONDS = 0.2
+_STOP_SECONDS = 2.0
 _IMPORT_SECONDS = 180.0
 _END_SECONDS = 10.0
 _ENVIRONMENT = {
@@ -77,15 +77,16 @@ class Cell:
         return self._guarded(converse)
 
     def timed(self, body: dict[str, Any], timeout: float) -> Timed:
-        """Send one message to the stopped cell; the clock runs while the cell does."""
+        """Send one message to the stopped cell; the clock runs until it stands still again."""
 
         def converse() -> Timed:
             self._channel.send(body)
             start = time.perf_counter_ns()
             self._resume()
             message = self._channel.receive(timeout)
-            end = time.perf_counter_ns()
             self._stop()
+            end = time.perf_counter_ns()
+            _close(message.files)
             return Timed(message.body, end - start)
 
         return self._guarded(converse)
@@ -101,6 +102,10 @@ class Cell:
 
     def receive(self, timeout: float) -> Message:
         return self._guarded(lambda: self._channel.receive(timeout))
+
+    def drop(self, timeout: float) -> None:
+        """Receive an answer nobody needs."""
+        _close(self.receive(timeout).files)
 
     def stop(self) -> None:
         self._guarded(self._stop)
@@ -121,6 +126,21 @@ class Cell:
             return [int(name) for name in os.listdir(f"/proc/{self.pid}/task")]
         except FileNotFoundError:
             return []
+
+    def regions(self, executable: bool = False, name: str = "") -> list[tuple[int, int, str]]:
+        """Its memory map as (start, end, path); only what can execute, or whose path has a name."""
+        found = []
+        try:
+            with open(f"/proc/{self.pid}/maps") as maps:
+                for line in maps:
+                    place, rights, _, _, _, *path = line.split(maxsplit=5)
+                    text = path[0].strip() if path else ""
+                    if name in text and ("x" in rights or not executable):
+                        start, _, end = place.partition("-")
+                        found.append((int(start, 16), int(end, 16), text))
+        except OSError:
+            return []
+        return found
 
     def log(self) -> str:
         """What the cell printed, up to its limit."""
@@ -166,15 +186,16 @@ class Cell:
         self._signal(signal.SIGSTOP)
         deadline = time.monotonic() + _STOP_SECONDS
         # Only once all threads are off the processors is their time fully counted.
-        while not self._stands_still() and time.monotonic() < deadline:
-            time.sleep(0.00002)
+        while not self._stands_still():
+            if time.monotonic() > deadline:
+                raise CellRestless("it does not stop when told to")
         self._used_when_stopped = self._processor_time()
 
     def _resume(self) -> None:
         if self._used_when_stopped is not None:
             used = self._processor_time() - self._used_when_stopped
             if used > _RESTLESS_NANOSECONDS:
-                raise CellRestless(used)
+                raise CellRestless(f"it ran for {used / 1e6:.2f} ms while stopped")
         self._used_when_stopped = None
         self._signal(signal.SIGCONT)
 
@@ -295,6 +316,11 @@ class Zygote:
         channel_theirs.close()
         control_theirs.close()
         return Cell(channel, control, log)
+
+
+def _close(files: list[int]) -> None:
+    for file in files:
+        os.close(file)
 
 
 def _environment(threads: int) -> dict[str, str]:

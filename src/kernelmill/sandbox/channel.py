@@ -67,7 +67,7 @@ class Channel:
         files += more
         try:
             body = msgspec.json.decode(payload)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
             self._drop(files)
             raise CellProtocolError(f"not JSON: {error}") from error
         if not isinstance(body, dict):

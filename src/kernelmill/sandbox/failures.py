@@ -52,10 +52,7 @@ class CellTimeout(CellFailure):
 
 
 class CellRestless(CellFailure):
-    """It used processor time while it was stopped: something inside woke it."""
-
-    def __init__(self, nanoseconds: int) -> None:
-        super().__init__(f"running for {nanoseconds / 1e6:.2f} ms while it was to stand still")
+    """It does not stand still when it is stopped: something inside evades or wakes it."""
 
 
 class CellProtocolError(CellFailure):

@@ -9,6 +9,7 @@ from kernelmill.sandbox.syscalls import MACHINE, PR_SET_PDEATHSIG, PR_SET_SECCOM
 _MODE_FILTER = 2
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _CLONE_THREAD = 0x00010000
+_CLONE_VFORK = 0x00004000
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _X32_BIT = 0x40000000
 
@@ -28,6 +29,7 @@ _NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "quotactl": (179, 60), "reboot": (169, 142), "request_key": (249, 218),
     "setns": (308, 268), "settimeofday": (164, 170), "clock_settime": (227, 112),
     "socket": (41, 198), "swapon": (167, 224), "swapoff": (168, 225), "syslog": (103, 116),
+    "io_setup": (206, 0), "io_submit": (209, 2), "io_pgetevents": (333, 292),
     "timer_create": (222, 107), "mq_notify": (244, 184), "fcntl": (72, 25),
     "umount2": (166, 39), "unshare": (272, 97), "userfaultfd": (323, 282), "vfork": (58, None),
 }  # fmt: skip
@@ -85,7 +87,13 @@ def program(may_execute: bool) -> bytes:
         code += _when(
             numbers["clone"],
             _FIRST_ARGUMENT_AT,
-            [_instruction(_JUMP_ANY_BIT, _CLONE_THREAD, 1, 0), _refuse(errno.EPERM)],
+            [
+                # A thread that waits for its child as vfork does cannot be stopped.
+                _instruction(_JUMP_ANY_BIT, _CLONE_VFORK, 0, 1),
+                _refuse(errno.EPERM),
+                _instruction(_JUMP_ANY_BIT, _CLONE_THREAD, 1, 0),
+                _refuse(errno.EPERM),
+            ],
         )
     return b"".join([*code, _instruction(_RETURN, _ALLOW)])
 

@@ -89,7 +89,7 @@ class TaskModule:
         if change != "state":
             randomise_state(model, torch.Generator().manual_seed(seed + 2))
         generator = torch.Generator().manual_seed(seed + 3)
-        return Draw(model, [_flavoured(value, flavour, generator) for value in inputs])
+        return Draw(model, _Flavouring(flavour, generator).apply(inputs))
 
 
 def randomise_state(model: nn.Module, generator: torch.Generator) -> None:
@@ -115,22 +115,48 @@ def _constant(tensor: torch.Tensor) -> bool:
     return bool((tensor == tensor.reshape(-1)[0]).all())
 
 
-def _flavoured(value: Any, flavour: str, generator: torch.Generator) -> Any:
-    if isinstance(value, list | tuple):
-        return type(value)(_flavoured(item, flavour, generator) for item in value)
-    if flavour == "plain" or not isinstance(value, torch.Tensor) or not value.is_floating_point():
+FLAVOURS = ("plain", "symmetric", "heavy", "large", "hollow")
+"""Input distributions: the file's own, both signs, long tails, great magnitudes, runs of zeros."""
+_LARGE = 32.0
+_HOLLOW_SHARE = 0.25
+
+
+class _Flavouring:
+    """Turns the file's own inputs into inputs of another distribution."""
+
+    def __init__(self, flavour: str, generator: torch.Generator) -> None:
+        self._flavour = flavour
+        self._generator = generator
+        self._start = float(torch.rand((), generator=generator)) * (1 - _HOLLOW_SHARE)
+
+    def apply(self, value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return type(value)(self.apply(item) for item in value)
+        if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+            return value
+        match self._flavour:
+            case "symmetric":
+                signs = torch.randint(0, 2, value.shape, generator=self._generator) * 2 - 1
+                return value * signs.to(value.dtype)
+            case "heavy":
+                factor = torch.exp(0.8 * torch.randn(value.shape, generator=self._generator))
+                return value * factor.to(value.dtype)
+            case "large":
+                return value * _LARGE
+            case "hollow":
+                return self._hollowed(value)
+            case _:
+                return value
+
+    def _hollowed(self, value: torch.Tensor) -> torch.Tensor:
+        """Zero the same stretch of the first dimension in every input: whole rows vanish."""
+        if value.dim() == 0:
+            return value
+        size = value.shape[0]
+        start, length = int(self._start * size), max(1, int(_HOLLOW_SHARE * size))
+        value = value.clone()
+        value[start : start + length] = 0
         return value
-    shape = value.shape
-    if flavour == "symmetric":
-        signs = torch.randint(0, 2, shape, generator=generator) * 2 - 1
-        return value * signs.to(value.dtype)
-    if flavour == "heavy":
-        factor = torch.exp(0.8 * torch.randn(shape, generator=generator))
-        return value * factor.to(value.dtype)
-    raise ValueError(flavour)
-
-
-FLAVOURS = ("plain", "symmetric", "heavy")
 
 
 def widened(value: Any) -> Any:

@@ -48,7 +48,7 @@ class Task(msgspec.Struct, frozen=True):
     """ATen operators in the order of their first call."""
     flops: int
     """Multiply-adds of contractions and convolutions, times two."""
-    tolerance: float = 16.0
+    tolerance: float = 8.0
     """How many times the reference's own rounding error a candidate may have."""
 
     @property

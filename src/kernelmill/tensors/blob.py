@@ -10,6 +10,9 @@ import numpy.typing as npt
 from kernelmill.tensors.layout import Layout, as_array
 
 _SEAL_FUTURE_WRITE = 0x0010
+FILE_NAME = "kernelmill-tensors"
+BLOB_NAME = f"memfd:{FILE_NAME}"
+"""How a mapping of such a file is listed in /proc/PID/maps."""
 
 
 class Blob:
@@ -39,7 +42,7 @@ class Blob:
     @classmethod
     def ours(cls, layout: Layout) -> "Blob":
         """A new file that only this mapping can write; whoever gets the file may read it."""
-        file = os.memfd_create("tensors", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        file = os.memfd_create(FILE_NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(file, layout.bytes)
         blob = cls(file, layout, writable=True)
         seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | _SEAL_FUTURE_WRITE

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from kernelmill.tensors.blob import FILE_NAME
 from kernelmill.tensors.layout import Layout, Node, Tensor, lay_out
 
 
@@ -47,7 +48,7 @@ def restore(node: Node, tensors: Sequence[torch.Tensor]) -> Any:
 def write(tensors: Sequence[torch.Tensor]) -> Written:
     """Put tensors into a new file in memory, and leave no writable mapping of it."""
     layout = lay_out([(dtype_name(t.dtype), tuple(t.shape)) for t in tensors])
-    file = os.memfd_create("tensors", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    file = os.memfd_create(FILE_NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.ftruncate(file, layout.bytes)
     with mmap.mmap(file, layout.bytes) as memory:
         # A view into the map must be gone before the map can close.

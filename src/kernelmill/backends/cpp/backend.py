@@ -1,21 +1,24 @@
 """Building C++ candidates with the system's compiler, without framework headers."""
 
 import functools
+import importlib.util
 import os
 import shutil
 import subprocess
 import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
+
+import msgspec
 
 from kernelmill.backends.base import Backend, BuildFailed, Built, Finding, Requirement
 from kernelmill.backends.cpp import cache
 from kernelmill.backends.cpp.binary_rules import check_library
 from kernelmill.backends.cpp.diagnostics import first_errors
 from kernelmill.backends.cpp.source_rules import check_text
-from kernelmill.backends.python_rules import PythonRules
+from kernelmill.backends.python_rules import PythonRules, library_functions
 from kernelmill.candidate import MODEL_FILE, Candidate
 from kernelmill.errors import BackendUnavailable
 from kernelmill.sandbox import (
@@ -43,9 +46,7 @@ _POLICY = Policy(
     may_execute=True,
 )
 _PROGRAMS = "kernelmill.backends.cpp.compiling"
-_PYTHON_RULES = PythonRules(
-    frozenset({"torch.utils.cpp_extension", "torch.utils.cpp_extension.load_inline"})
-)
+_PYTHON_RULES = PythonRules(frozenset({"torch.utils.cpp_extension.load_inline"}))
 
 
 class CppBackend(Backend):
@@ -93,36 +94,34 @@ class CppBackend(Backend):
         sources = _sources(candidate)
         if not sources:
             raise BuildFailed("no-source", "there is no C++ source to build", ())
-        library, cached = self._compile(files, (*_FLAGS, "-o", _LIBRARY, *sources), zygote)
+        library, cached = self._compile(
+            files, (*_FLAGS, "-o", _LIBRARY, *(f"./{s}" for s in sources)), zygote
+        )
         return Built({_LIBRARY: library}, cached=cached)
 
     def inspect_build(self, candidate: Candidate, built: Built) -> list[Finding]:
+        inline = built.prebuilt_extensions
+        called = set() if inline else library_functions(candidate.files[MODEL_FILE])
         return [
             finding
             for name, library in built.artefacts.items()
-            for finding in check_library(library, name, built.prebuilt_extensions)
+            for finding in check_library(library, name, called, framework_allowed=inline)
         ]
 
     def _build_inline(self, candidate: Candidate, zygote: Zygote) -> Built:
         """KernelBench's single-file form: note the call to load_inline, build what it asks for."""
-        with _builder("record_extension", {"source": candidate.files[MODEL_FILE]}, zygote) as cell:
-            asked = cell.request({"go": True}, _SECONDS).body
-        if "error" in asked or not asked.get("calls"):
-            raise BuildFailed(
-                "import", "model.py does not reach load_inline", (asked.get("error", ""),)
-            )
-        call = asked["calls"][0]
-        name, text = str(call["name"]), _extension_source(call)
-        if not name.isidentifier():
+        call = _record(candidate, zygote)
+        name, text = call.name, _extension_source(call)
+        if not name.isidentifier() or not all(f.isidentifier() for f in call.functions):
             raise BuildFailed("name", f"{name!r} is not a name for an extension", ())
-        findings = check_text("\n".join(call["sources"]), "cpp_sources", framework_allowed=True)
+        findings = check_text("\n".join(call.sources), "cpp_sources", framework_allowed=True)
         if findings:
             raise BuildFailed("integrity", str(findings[0]), tuple(map(str, findings)))
-        include = [*asked["include"], sysconfig.get_paths()["include"]]
+        include = (*_framework_folders("include"), sysconfig.get_paths()["include"])
         command = (
             *_FLAGS, f"-DTORCH_EXTENSION_NAME={name}", *(f"-I{path}" for path in include),
-            "-o", f"{name}.so", "extension.cpp", *(f"-L{path}" for path in asked["libraries"]),
-            *_FRAMEWORK_LIBRARIES,
+            "-o", f"{name}.so", "extension.cpp",
+            *(f"-L{path}" for path in _framework_folders("lib")), *_FRAMEWORK_LIBRARIES,
         )  # fmt: skip
         library, cached = self._compile({"extension.cpp": text}, command, zygote)
         return Built({f"{name}.so": library}, prebuilt_extensions=True, cached=cached)
@@ -182,10 +181,41 @@ def _is_inline(candidate: Candidate) -> bool:
     return "load_inline" in candidate.files[MODEL_FILE]
 
 
-def _extension_source(call: dict[str, Any]) -> str:
-    bindings = "".join(f'  m.def("{name}", &{name});\n' for name in call["functions"])
+class _Recorded(msgspec.Struct):
+    """A call of load_inline, as a candidate's code made it: anything may be in it."""
+
+    name: str
+    sources: list[str]
+    functions: list[str]
+
+
+def _record(candidate: Candidate, zygote: Zygote) -> _Recorded:
+    with _builder("record_extension", {"source": candidate.files[MODEL_FILE]}, zygote) as cell:
+        body, files = cell.request({"go": True}, _SECONDS)
+    for file in files:
+        os.close(file)
+    try:
+        return msgspec.convert(body, _Recorded)
+    except (msgspec.ValidationError, RecursionError):
+        said = str(body.get("error", ""))[:500]
+        raise BuildFailed("import", "model.py does not reach load_inline", (said,)) from None
+
+
+@functools.cache
+def _framework_folders(kind: str) -> tuple[str, ...]:
+    """Where the framework's headers or libraries lie, found without importing it."""
+    spec = importlib.util.find_spec("torch")
+    if spec is None or spec.origin is None:
+        raise BackendUnavailable("torch is not installed")
+    root = Path(spec.origin).parent / kind
+    inner = root / "torch" / "csrc" / "api" / "include"
+    return (str(root), str(inner)) if kind == "include" else (str(root),)
+
+
+def _extension_source(call: _Recorded) -> str:
+    bindings = "".join(f'  m.def("{name}", &{name});\n' for name in call.functions)
     module = f"PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{\n{bindings}}}\n" if bindings else ""
-    return "\n".join(["#include <torch/extension.h>", *call["sources"], module])
+    return "\n".join(["#include <torch/extension.h>", *call.sources, module])
 
 
 def _find_compiler() -> str | None:

@@ -5,10 +5,11 @@ The source can spell a name in a thousand ways; the dynamic linker reads only on
 
 import io
 import re
+from typing import NamedTuple
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import SymbolTableSection
+from elftools.elf.sections import Symbol, SymbolTableSection
 
 from kernelmill.backends.base import Finding
 
@@ -51,29 +52,70 @@ _REFUSED_WITH_FRAMEWORK = re.compile(
 )
 
 
-def imported_symbols(library: bytes) -> list[str]:
-    """Names of functions and data the library takes from elsewhere."""
+_RUN_TIME_DATA = re.compile(
+    r"^(?:completed\.\d+|__dso_handle|__TMC_END__|_edata|_end|__bss_start|DW\.ref\..*|_ZTV.*|_ZTI.*"
+    r"|_ZTS.*|_ZStL8__ioinit|\.gomp_critical_.*|_DYNAMIC|_GLOBAL_OFFSET_TABLE_|.*_array_entry|)$"
+)
+_WRITABLE = (".data", ".bss", ".tdata", ".tbss")
+
+
+class _Symbols(NamedTuple):
+    imported: list[str]
+    exported: set[str]
+    state: list[str]
+    """Variables that outlive a call."""
+
+
+def _read_symbols(library: bytes) -> _Symbols:
     elf = ELFFile(io.BytesIO(library))
-    table = elf.get_section_by_name(".dynsym")
-    if not isinstance(table, SymbolTableSection):
-        return []
-    return sorted({s.name for s in table.iter_symbols() if s.name and s["st_shndx"] == "SHN_UNDEF"})
+    dynamic = _table(elf, ".dynsym")
+    sections = [section.name for section in elf.iter_sections()]
+    state = [
+        symbol.name
+        for symbol in _table(elf, ".symtab")
+        if isinstance(symbol["st_shndx"], int)
+        and sections[symbol["st_shndx"]] in _WRITABLE
+        and symbol["st_info"]["type"] in ("STT_OBJECT", "STT_TLS", "STT_COMMON")
+        and not _RUN_TIME_DATA.match(symbol.name)
+    ]
+    return _Symbols(
+        imported=sorted({s.name for s in dynamic if s.name and s["st_shndx"] == "SHN_UNDEF"}),
+        exported={s.name for s in dynamic if s["st_shndx"] != "SHN_UNDEF"},
+        state=state,
+    )
 
 
-def check_library(library: bytes, name: str, framework_allowed: bool = False) -> list[Finding]:
+def _table(elf: ELFFile, name: str) -> list[Symbol]:
+    section = elf.get_section_by_name(name)
+    return list(section.iter_symbols()) if isinstance(section, SymbolTableSection) else []
+
+
+def check_library(
+    library: bytes, name: str, called: set[str], framework_allowed: bool = False
+) -> list[Finding]:
+    """Findings in a built library, from which model.py calls these functions."""
     try:
-        symbols = imported_symbols(library)
+        symbols = _read_symbols(library)
         has_system_call = _calls_kernel_itself(library)
-    except (ELFError, ValueError, KeyError, UnicodeDecodeError) as error:
+    except (ELFError, ValueError, KeyError, IndexError, UnicodeDecodeError) as error:
         return [Finding("not-a-library", name, f"cannot be read: {error}", "build plain C++")]
-    foreign = [symbol for symbol in symbols if not _allowed(symbol, framework_allowed)]
     findings = [
         Finding(
             "foreign-function", name, f"imports {symbol}",
             "compute in your own code, with the standard library's maths and OpenMP only",
         )
-        for symbol in foreign
+        for symbol in symbols.imported
+        if not _allowed(symbol, framework_allowed)
     ]  # fmt: skip
+    findings += [
+        Finding("foreign-function", name, f"has no {symbol}", "call functions of your own only")
+        for symbol in sorted(called - symbols.exported)
+    ]
+    if not framework_allowed:
+        findings += [
+            Finding("state", name, f"keeps {symbol} between calls", "use local variables")
+            for symbol in symbols.state
+        ]
     if has_system_call:
         findings.append(
             Finding("system-call", name, "makes system calls of its own", "remove the assembly")

@@ -35,20 +35,17 @@ def record_extension(channel: Channel, arguments: dict[str, Any], scratch: str) 
     """Entry: import a `load_inline` candidate and note what it asks to be built."""
     from torch.utils import cpp_extension
 
-    calls: list[dict[str, Any]] = []
-
     class Asked(Exception):
         pass
 
+    asked: dict[str, Any] = {}
+
     def record(name: str, cpp_sources: Any, functions: Any = None, **options: Any) -> None:
-        sources = [cpp_sources] if isinstance(cpp_sources, str) else list(cpp_sources)
         if options.get("cuda_sources"):
             raise ValueError("cuda_sources: the cpp backend builds C++ only")
-        if isinstance(functions, dict):
-            names = list(functions)
-        else:
-            names = [functions] if isinstance(functions, str) else list(functions or [])
-        calls.append({"name": name, "sources": sources, "functions": names})
+        sources = [cpp_sources] if isinstance(cpp_sources, str) else list(cpp_sources)
+        names = [functions] if isinstance(functions, str) else list(functions or [])
+        asked.update(name=name, sources=sources, functions=names)
         raise Asked
 
     cpp_extension.load_inline = record  # type: ignore[assignment]
@@ -58,12 +55,5 @@ def record_extension(channel: Channel, arguments: dict[str, Any], scratch: str) 
     except Asked:
         pass
     except BaseException as error:  # the candidate's own code may raise anything
-        channel.send({"error": f"{type(error).__name__}: {error}"})
-        return
-    channel.send(
-        {
-            "calls": calls,
-            "include": cpp_extension.include_paths(),
-            "libraries": cpp_extension.library_paths(),
-        }
-    )
+        asked["error"] = f"{type(error).__name__}: {error}"
+    channel.send(asked)
