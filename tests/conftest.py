@@ -38,11 +38,3 @@ def judge() -> Iterator[Judge]:
     """One judge a test process; quick, since these tests are not about time."""
     with Judge(get_backend("cpp"), Settings(rounds=6, seconds=20.0)) as judge:
         yield judge
-
-
-@pytest.fixture(scope="session")
-def lenient_judge() -> Iterator[Judge]:
-    """A judge without static rules: what do the gates behind them say?"""
-    settings = Settings(rounds=6, seconds=20.0, static_rules=False)
-    with Judge(get_backend("cpp"), settings) as judge:
-        yield judge

@@ -19,9 +19,12 @@ from kernelmill.judge.subject import RunnerRaised, Subject
 from kernelmill.judge.verdict import Feedback, Gate, Latency, Profile, Trial, Verdict
 from kernelmill.sandbox import CellFailure, Zygote
 
-_FOREIGN_SHARE = 0.15
+_FOREIGN_SHARE = 0.35
 _FOREIGN_MS = 0.1
-"""Refused where foreign code takes more than both: calls into the framework cost a little."""
+"""Refused where foreign code takes more than this share of the computing, and more than this
+time a call (calls into the framework cost a little), ..."""
+_FOREIGN_OF_EAGER = 0.25
+"""... or as much time as this share of what eager takes, however much else goes on."""
 _LEAST_LOOKS = 4
 
 
@@ -152,10 +155,11 @@ class Passage:
                     Feedback(Gate.LATENCY, "timed-answer", str(wrong), (), wrong.hint)
                 ) from wrong
         self._profile = samples.profile
-        self._check_profile(samples.profile)
+        latency = summarise(samples, bench.task, settings.threads, bench.ring.slots)
+        self._check_profile(samples.profile, latency.eager_ms)
         candidate.subject.cell.resume()
         self._check_again(candidate.subject)
-        self._latency = summarise(samples, bench.task, settings.threads, bench.ring.slots)
+        self._latency = latency
         if self._latency.candidate_ms < self._latency.floor_ms:
             summary = (
                 f"{self._latency.candidate_ms:.4f} ms is less than moving its data takes, "
@@ -169,12 +173,14 @@ class Passage:
         if result.feedback is not None:
             raise _Refusal(msgspec.structs.replace(result.feedback, gate=Gate.LATENCY))
 
-    def _check_profile(self, profile: Profile) -> None:
-        large = profile.foreign > _FOREIGN_SHARE and profile.foreign_ms > _FOREIGN_MS
-        if profile.looks >= _LEAST_LOOKS and large:
+    def _check_profile(self, profile: Profile, eager_ms: float) -> None:
+        share = profile.foreign / max(1e-9, profile.foreign + profile.kernel)
+        mostly = share > _FOREIGN_SHARE and profile.foreign_ms > _FOREIGN_MS
+        much = profile.foreign_ms > max(_FOREIGN_MS, _FOREIGN_OF_EAGER * eager_ms)
+        if profile.looks >= _LEAST_LOOKS and (mostly or much):
             summary = (
-                f"{profile.foreign:.0%} of its time is spent in code that is not its own "
-                f"({profile.foreign_ms:.2f} ms a call), {profile.kernel:.0%} in its kernel"
+                f"{share:.0%} of its computing time is spent in code that is not its own, "
+                f"{profile.foreign_ms:.2f} ms a call"
             )
             hint = "move the computation into the kernel"
             raise _Refusal(Feedback(Gate.LATENCY, "foreign-compute", summary, (), hint))

@@ -28,6 +28,9 @@ _NORM_SLACK = 1.5
 """The timed check compares two results of the same precision, and mostly a sample of them."""
 _WATCHED_ROUNDS = 8
 """Rounds in which the candidate is looked at instead of timed; it cannot know which."""
+_MOST_WATCHED_ROUNDS = 32
+_LOOKS = 12
+"""Watching goes on behind the timed rounds until the candidate was seen computing this often."""
 _WARM_UP_ROUNDS = 2
 CLOCK = "host clock of the judge; the runner lives only inside it"
 
@@ -110,6 +113,10 @@ class Contest:
                 row.append(timing.nanoseconds / self._ring.slots)
             self._check(timings, thorough=timed in thorough)
             timed += 1
+        for _ in range(_MOST_WATCHED_ROUNDS - _WATCHED_ROUNDS):
+            if self._sampler.looks >= _LOOKS:
+                break
+            self._watch()
         arrays = [np.asarray(row) for row in rows]
         return Samples(arrays[0], arrays[1:], self._sampler.profile())
 

@@ -18,10 +18,11 @@ from kernelmill.sandbox import Cell
 # code in anonymous memory included, is somebody else's computation.
 _NEUTRAL = re.compile(
     r"/(?:libgomp|libiomp|libomp|libc|libm|libmvec|libstdc\+\+|libgcc_s|ld-linux|libpthread|libdl"
-    r"|libpython|python3?|libffi|_ctypes|_json|msgspec|_core\.cpython|libtorch_python)[^/]*$"
+    r"|libpython|python3?|libffi|_ctypes|_json|_core|libtorch_python)(?:[-.0-9][^/]*)?$"
     r"|/lib-dynload/|^\[v"
 )
-_MEAN_PAUSE = 0.0008
+_PAUSES = (0.0001, 0.0006)
+"""Seconds between looks, drawn evenly."""
 
 
 class Sampler:
@@ -33,8 +34,9 @@ class Sampler:
         self._regions: list[tuple[int, int, str]] = []
         self._nanoseconds = {"kernel": 0, "foreign": 0, "neutral": 0}
         self._used: dict[int, int] = {}
-        self._looks = 0
         self._calls = 0
+        self.looks = 0
+        """At threads that were computing, not waiting for each other."""
 
     def run(
         self, body: dict[str, Any], seconds: float, generator: np.random.Generator, calls: int
@@ -46,7 +48,7 @@ class Sampler:
         self._look(counting=False)
         while time.monotonic() < deadline:
             self._cell.resume()
-            pause = float(generator.exponential(_MEAN_PAUSE)) + 0.0001
+            pause = generator.uniform(*_PAUSES)
             ready, _, _ = select.select([self._cell.answers], [], [], pause)
             self._cell.stop()
             if ready:
@@ -58,7 +60,7 @@ class Sampler:
     def profile(self) -> Profile:
         total = max(1, sum(self._nanoseconds.values()))
         return Profile(
-            looks=self._looks,
+            looks=self.looks,
             kernel=self._nanoseconds["kernel"] / total,
             foreign=self._nanoseconds["foreign"] / total,
             foreign_ms=self._nanoseconds["foreign"] / max(1, self._calls) / 1e6,
@@ -66,13 +68,14 @@ class Sampler:
 
     def _look(self, counting: bool) -> None:
         """Charge the time each thread used since the last look to where it stands now."""
-        self._looks += counting
         for thread in self._cell.threads():
             used, address = _state(self._cell.pid, thread)
             spent = used - self._used.get(thread, used)
             self._used[thread] = used
             if counting and spent and address is not None:
-                self._nanoseconds[self._classify(address)] += spent
+                place = self._classify(address)
+                self._nanoseconds[place] += spent
+                self.looks += place != "neutral"
 
     def _classify(self, address: int) -> str:
         for start, end, path in self._regions:
