@@ -307,6 +307,7 @@ class Zygote:
 
     def _fork(self, body: dict[str, Any], log_bytes: int) -> Cell:
         channel, channel_theirs = channel_pair()
+        channel.expect_greeting()
         control, control_theirs = channel_pair()
         log = _sealed_log(log_bytes)
         try:

@@ -75,9 +75,12 @@ class Channel:
             raise CellProtocolError("not an object")
         return Message(body, files)
 
+    def expect_greeting(self) -> None:
+        """Must come before the peer greets: the kernel notes a sender only for who asks for it."""
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+
     def peer_process(self, timeout: float) -> int:
         """The pid of the peer, as the kernel says it: reads the peer's first byte."""
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         self._socket.settimeout(timeout)
         try:
             data, ancillary, _, _ = self._socket.recvmsg(1, socket.CMSG_SPACE(_CREDENTIALS.size))
@@ -89,8 +92,10 @@ class Channel:
             raise ChannelClosed
         for level, kind, content in ancillary:
             if level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS:
-                return int(_CREDENTIALS.unpack(content[: _CREDENTIALS.size])[0])
-        raise CellProtocolError("the first byte came without credentials")
+                pid = int(_CREDENTIALS.unpack(content[: _CREDENTIALS.size])[0])
+                if pid > 0:
+                    return pid
+        raise CellProtocolError("a greeting from nobody")
 
     def greet(self) -> None:
         self._socket.send(b"!")
