@@ -42,7 +42,9 @@ class Candidate(msgspec.Struct, frozen=True):
             raise CandidateError(f"{self.name}: more than {_MOST_FILES} files")
         if sum(len(text) for text in self.files.values()) > _MOST_BYTES:
             raise CandidateError(f"{self.name}: more than {_MOST_BYTES >> 20} MiB of source")
-        for file in self.files:
+        for file, text in self.files.items():
+            if not text.isascii() and text.encode(errors="replace").decode() != text:
+                raise CandidateError(f"{self.name}: {file} is not valid text")
             if not _PLAIN_NAME.fullmatch(file) or ".." in file:
                 raise CandidateError(f"{self.name}: {file!r} is not a path inside the candidate")
 

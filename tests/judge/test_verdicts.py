@@ -28,7 +28,7 @@ def test_an_honest_kernel_passes(judge: Judge, task: Task) -> None:
     assert len(verdict.trials) >= 5
     assert any(trial.hidden for trial in verdict.trials)
     assert {trial.flavour for trial in verdict.trials} == {
-        "plain", "symmetric", "heavy", "large", "hollow",
+        "plain", "symmetric", "heavy", "large", "shifted", "hollow",
     }  # fmt: skip
     assert verdict.latency is not None
     assert verdict.latency.over_eager.low <= verdict.latency.over_eager.ratio

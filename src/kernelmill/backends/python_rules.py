@@ -201,8 +201,8 @@ class _Walk:
         elif module is not None:
             yield from self._module_attribute(node, module)
         elif not self._is_ours(node) and name not in _METHODS | _ATTRIBUTES | _MODULE_METHODS:
-            what = f"uses .{name}"
-            yield self._finding("framework-compute", node, what, _IN_THE_KERNEL)
+            instead = f"{_IN_THE_KERNEL}, or {_PLAINLY}"
+            yield self._finding("framework-compute", node, f"uses .{name}", instead)
 
     def _is_ours(self, node: ast.Attribute) -> bool:
         """An attribute of self, of a library the candidate loads, or of a function in one."""

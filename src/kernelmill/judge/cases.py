@@ -5,6 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from kernelmill.errors import TaskError
 from kernelmill.judge.compare import Expected, make_budget
@@ -24,6 +25,7 @@ _HIDDEN_TRIES = 3
 _RENEW_AFTER = 8
 _FACTOR_SLACK = 1 << 18
 """By how much the factors can be shifted against the elements."""
+_SAMPLE = 4096
 _SCALABLE = ("float16", "float32", "float64")
 
 
@@ -140,6 +142,12 @@ def _plan(task: Task) -> list[tuple[Variant, str]]:
     return plan
 
 
+def _is_continuous(values: npt.NDArray[Any]) -> bool:
+    """Not labels, masks or counts kept as floats, which must stay what they are."""
+    sample = values.reshape(-1)[:_SAMPLE]
+    return bool(np.unique(sample).size > sample.size // 4)
+
+
 class Ring:
     """Inputs for timed calls: one slot a call, every number in them new before every batch.
 
@@ -168,6 +176,10 @@ class Ring:
         ]
         for place, source in self._places:
             self._blob.array(place)[...] = first.given.array(source)
+        self._scalable = [
+            t.dtype in _SCALABLE and _is_continuous(first.given.array(index))
+            for index, t in enumerate(first.given.layout.tensors)
+        ]
         longest = max((t.count for t in self._layout.tensors), default=1)
         self._factors = np.random.default_rng().uniform(0.8, 1, longest + _FACTOR_SLACK)
         self._factors = self._factors.astype(np.float32)
@@ -195,7 +207,7 @@ class Ring:
                 continue
             case = self._stock[int(generator.integers(len(self._stock)))]
             values = case.given.array(source).reshape(-1)
-            if self._layout.tensors[place].dtype in _SCALABLE:
+            if self._scalable[source]:
                 offset = int(generator.integers(_FACTOR_SLACK))
                 factors = self._factors[offset : offset + target.size]
                 np.multiply(values, factors, out=target, casting="same_kind")

@@ -10,7 +10,7 @@ from kernelmill.judge.compare import Comparison, compare
 from kernelmill.judge.protocol import OutputTensor, TrialDone
 from kernelmill.judge.subject import RunnerRaised, Subject
 from kernelmill.judge.verdict import Feedback, Gate, Trial
-from kernelmill.sandbox import CellFailure, CellLimitExceeded, CellTimeout
+from kernelmill.sandbox import CellCrashed, CellFailure, CellLimitExceeded, CellTimeout
 from kernelmill.tensors.layout import Node
 
 _ALLOWED_CALLS = frozenset(
@@ -75,8 +75,11 @@ def failure_feedback(failure: CellFailure | RunnerRaised) -> Feedback:
         )
     if isinstance(failure, CellLimitExceeded):
         return Feedback(Gate.CORRECTNESS, f"limit-{failure.limit}", f"it went {failure}")
-    hint = "check bounds, tails and alignment" if "SIG" in str(failure) else ""
-    return Feedback(Gate.CORRECTNESS, "crash", f"the runner was {failure}", (), hint)
+    if isinstance(failure, CellCrashed):
+        memory = failure.signal_name in ("SIGSEGV", "SIGBUS", "SIGABRT")
+        hint = "check bounds, tails and alignment" if memory else ""
+        return Feedback(Gate.CORRECTNESS, "crash", f"the runner {failure}", (), hint)
+    return Feedback(Gate.CORRECTNESS, "protocol", f"the runner misbehaves: {failure}")
 
 
 def _exception_hint(error: str, message: str) -> str:

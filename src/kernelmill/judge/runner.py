@@ -33,6 +33,7 @@ from kernelmill.judge.protocol import (
     TrialRequest,
 )
 from kernelmill.sandbox.channel import Channel, Message
+from kernelmill.sandbox.confine import make_read_only
 from kernelmill.tasks.module import TaskModule, widened
 from kernelmill.tasks.operators import OperatorLog
 from kernelmill.tensors.layout import Layout, Node
@@ -103,6 +104,7 @@ def _load_candidate(request: LoadRequest, files: list[int], folder: Path) -> nn.
     for name, artefact in zip(request.artefacts, artefacts, strict=True):
         with os.fdopen(artefact, "rb") as source:
             (folder / name).write_bytes(source.read())
+    make_read_only(str(folder))
     if request.prebuilt_extensions:
         _serve_prebuilt_extensions(folder)
     view = View(tensor_file, request.init_layout, shared=False)

@@ -32,7 +32,7 @@ _Result = TypeVar("_Result")
 _SPAWN_SECONDS = 30.0
 _PROCESS_CLOCK = 2
 """With the inverted pid in the higher bits: the id of a process's processor clock."""
-_RESTLESS_NANOSECONDS = 100_000
+_RESTLESS_NANOSECONDS = 300_000
 """Processor time a stopped cell may use: none, but the kernel's own accounting may lag."""
 _STOP_SECONDS = 2.0
 _IMPORT_SECONDS = 180.0
@@ -118,6 +118,13 @@ class Cell:
         """Bytes of the cell's memory, as (address, length) spans, taken without its help."""
         try:
             return syscalls.read_memory(self.pid, spans)
+        except OSError as error:
+            raise CellProtocolError(f"its answer is not in its memory: {error}") from error
+
+    def spoil(self, address: int, length: int) -> None:
+        """Fill a stretch of the cell's memory with rubbish (all bits set: not a number)."""
+        try:
+            syscalls.fill_memory(self.pid, address, length, 0xFF)
         except OSError as error:
             raise CellProtocolError(f"its answer is not in its memory: {error}") from error
 

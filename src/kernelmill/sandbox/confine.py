@@ -81,6 +81,15 @@ def _address_space() -> int:
         return int(statistics.read().split()[0]) * resource.getpagesize()
 
 
+def make_read_only(scratch: str) -> None:
+    """Give up writing to the scratch folder too: from now on there is no file to write."""
+    if landlock.abi():
+        landlock.restrict(
+            [PathRule(path, write=False) for path in (*_SYSTEM_PATHS, *python_paths(), scratch)]
+            + [PathRule(path, write=True) for path in _DEVICES]
+        )
+
+
 def confine(policy: Policy, scratch: str) -> None:
     """Give up, for good, everything the policy does not grant."""
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)

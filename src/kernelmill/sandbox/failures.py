@@ -27,12 +27,12 @@ class CellCrashed(CellFailure):
 
     def describe(self) -> str:
         if self.signal_number is not None:
-            how = f"killed by {self.signal_name}"
+            how = f"was killed by {self.signal_name}"
         elif self.exit_code is not None:
             how = f"ended with exit code {self.exit_code}"
         else:
             how = "vanished"
-        return f"{how}: {self.last_line}" if self.last_line else how
+        return f"{how}; it last printed {self.last_line!r}" if self.last_line else how
 
 
 class CellLimitExceeded(CellFailure):

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.process_vm_readv.restype = ctypes.c_ssize_t
+_libc.process_vm_writev.restype = ctypes.c_ssize_t
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWCGROUP = 0x02000000
@@ -95,3 +96,14 @@ def read_memory(pid: int, spans: list[tuple[int, int]]) -> npt.NDArray[np.uint8]
             raise OSError(14, f"only {count} of {expected} bytes are mapped in process {pid}")
         target += expected
     return result
+
+
+def fill_memory(pid: int, address: int, length: int, byte: int) -> None:
+    """Overwrite a stretch of another process's memory with one byte."""
+    rubbish = np.full(length, byte, np.uint8)
+    local, remote = _IoVector(rubbish.ctypes.data, length), _IoVector(address, length)
+    one, none = ctypes.c_ulong(1), ctypes.c_ulong(0)
+    check(
+        _libc.process_vm_writev(pid, ctypes.byref(local), one, ctypes.byref(remote), one, none),
+        "process_vm_writev",
+    )

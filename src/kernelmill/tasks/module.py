@@ -115,8 +115,10 @@ def _constant(tensor: torch.Tensor) -> bool:
     return bool((tensor == tensor.reshape(-1)[0]).all())
 
 
-FLAVOURS = ("plain", "symmetric", "heavy", "large", "hollow")
-"""Input distributions: the file's own, both signs, long tails, great magnitudes, runs of zeros."""
+FLAVOURS = ("plain", "symmetric", "heavy", "large", "shifted", "hollow")
+"""Input distributions: the file's own, both signs, long tails, great magnitudes, far from zero, and
+runs of zeros."""
+_SHIFT = 20.0
 _LARGE = 32.0
 _HOLLOW_SHARE = 0.25
 
@@ -143,6 +145,8 @@ class _Flavouring:
                 return value * factor.to(value.dtype)
             case "large":
                 return value * _LARGE
+            case "shifted":
+                return value + _SHIFT
             case "hollow":
                 return self._hollowed(value)
             case _:

@@ -23,8 +23,8 @@ _ALLOWED = re.compile(
     | (?:v?f?s?n?printf|puts|putchar|fputs|fputc|fwrite|fflush|stderr|stdout|perror)
     | (?:malloc|calloc|realloc|free|aligned_alloc|posix_memalign|memalign)
     | (?:mem(?:cpy|move|set|cmp|chr)|str(?:len|cmp|ncmp|cpy|ncpy|chr)|bcmp)
-    | (?:qsort|bsearch|rand|srand|rand_r|sysconf|sched_getcpu|clock_gettime|__errno_location)
-    | pthread_(?:mutex|self|once|key|getspecific|setspecific|spin)\w*
+    | (?:qsort|bsearch|rand|srand|rand_r|sysconf|sched_getcpu|__errno_location)
+    | pthread_(?:mutex|once|spin)\w*
     | (?:__)?(?:a?(?:sin|cos|tan)h?|atan2|exp|exp2|exp10|expm1|log|log2|log10|log1p|logb|pow|sqrt
         |cbrt|hypot|erf|erfc|tgamma|lgamma|ceil|floor|trunc|round|lround|llround|rint|lrint|llrint
         |nearbyint|fma|fmod|remainder|fmin|fmax|fdim|fabs|copysign|ldexp|frexp|modf|scalbn|scalbln
@@ -56,7 +56,8 @@ _RUN_TIME_DATA = re.compile(
     r"^(?:completed\.\d+|__dso_handle|__TMC_END__|_edata|_end|__bss_start|DW\.ref\..*|_ZTV.*|_ZTI.*"
     r"|_ZTS.*|_ZStL8__ioinit|\.gomp_critical_.*|_DYNAMIC|_GLOBAL_OFFSET_TABLE_|.*_array_entry|)$"
 )
-_WRITABLE = (".data", ".bss", ".tdata", ".tbss")
+_LINKERS_OWN = (".init_array", ".fini_array", ".data.rel.ro", ".dynamic", ".got", ".got.plt")
+_SHF_WRITE = 1
 
 
 class _Symbols(NamedTuple):
@@ -69,12 +70,15 @@ class _Symbols(NamedTuple):
 def _read_symbols(library: bytes) -> _Symbols:
     elf = ELFFile(io.BytesIO(library))
     dynamic = _table(elf, ".dynsym")
-    sections = [section.name for section in elf.iter_sections()]
+    writable = {
+        number
+        for number, section in enumerate(elf.iter_sections())
+        if section["sh_flags"] & _SHF_WRITE and section.name not in _LINKERS_OWN
+    }
     state = [
         symbol.name
         for symbol in _table(elf, ".symtab")
-        if isinstance(symbol["st_shndx"], int)
-        and sections[symbol["st_shndx"]] in _WRITABLE
+        if symbol["st_shndx"] in writable
         and symbol["st_info"]["type"] in ("STT_OBJECT", "STT_TLS", "STT_COMMON")
         and not _RUN_TIME_DATA.match(symbol.name)
     ]
@@ -87,7 +91,9 @@ def _read_symbols(library: bytes) -> _Symbols:
 
 def _table(elf: ELFFile, name: str) -> list[Symbol]:
     section = elf.get_section_by_name(name)
-    return list(section.iter_symbols()) if isinstance(section, SymbolTableSection) else []
+    if not isinstance(section, SymbolTableSection):
+        raise ELFError(f"it has no {name}")
+    return list(section.iter_symbols())
 
 
 def check_library(
@@ -97,7 +103,7 @@ def check_library(
     try:
         symbols = _read_symbols(library)
         has_system_call = _calls_kernel_itself(library)
-    except (ELFError, ValueError, KeyError, IndexError, UnicodeDecodeError) as error:
+    except (ELFError, ArithmeticError, LookupError, ValueError) as error:
         return [Finding("not-a-library", name, f"cannot be read: {error}", "build plain C++")]
     findings = [
         Finding(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from kernelmill.backends.base import Finding
 
 _COMMENT_OR_STRING = re.compile(
-    r'//[^\n]*|/\*.*?\*/|R"(?P<d>[^()\\\s]{0,16})\(.*?\)(?P=d)"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'',
+    r'//[^\n]*|/\*.*?(?:\*/|\Z)|R"(?P<d>[^()\\\s]{0,16})\((?:.*?\)(?P=d)"|.*\Z)|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'',
     re.DOTALL,
 )
 _OPENMP = "use OpenMP for parallel work"
@@ -25,6 +25,8 @@ _TOKENS: tuple[tuple[str, str, str], ...] = (
      r"|\bstd\s*::\s*(?:i|o)?fstream\b|\bstd\s*::\s*filesystem\b", _NOT_IN_A_KERNEL),
     ("network", r"\b(?:socket|connect|sendto|recvfrom)\s*\(", _NOT_IN_A_KERNEL),
     ("environment", r"\b(?:getenv|secure_getenv|setenv|environ)\b", _NOT_IN_A_KERNEL),
+    ("clock", r"\b\w*rdtscp?\w*|\b\w*rdpmc\w*|\bclock_gettime\b|\bstd\s*::\s*chrono\b"
+     r"|\bgettimeofday\b|\bomp_get_wtime\b|\bomp_get_wtick\b", "a kernel needs no clock"),
     ("vendor-library", r"\b(?:cblas_\w+|mkl_\w+|dnnl\w*|openblas\w*|LAPACKE_\w+|[sd]gemm_)\b",
      "write the contraction yourself"),
 )  # fmt: skip
@@ -34,7 +36,7 @@ _FRAMEWORK = (
 _INCLUDE = re.compile(r"^\s*#\s*include\s*([<\"])([^>\"]*)[>\"]", re.MULTILINE)
 _FOREIGN_INCLUDE = re.compile(
     r"^(?:torch|ATen|c10|pybind11|Python\.h|mkl|cblas|dnnl|oneapi|unistd\.h|sys/|dlfcn\.h|link\.h"
-    r"|thread$|pthread\.h|fstream|filesystem|signal\.h|csignal|spawn\.h|fcntl\.h|netdb\.h|arpa/"
+    r"|thread$|chrono$|ctime$|time\.h|pthread\.h|fstream|filesystem|signal\.h|csignal|spawn\.h|fcntl\.h|netdb\.h|arpa/"
     r"|elf\.h|execinfo\.h|ucontext\.h)"
 )
 
