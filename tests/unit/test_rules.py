@@ -121,6 +121,9 @@ CPP = {
     "auto k = getenv(\"KEY\");": "environment",
     "cblas_sgemm(1);": "vendor-library",
     "at::Tensor t;": "framework",
+    "typedef int (*Walk)(int, void*);": "function-pointer",
+    "auto f = reinterpret_cast<float (*)(float)>(p);": "function-pointer",
+    "auto t = __rdtsc();": "clock",
 }  # fmt: skip
 
 
@@ -139,6 +142,9 @@ HONEST_CPP = (
     "template <int open_width> struct Window {};",
     "float at(const float* p, int i) { return p[i]; }",
     "constexpr int fork = 3;",
+    "float f(float a, float* b) { return (*b) * (a); }",
+    "void g(float (&rows)[4][16], const float (*p)[8]);",
+    "template <class F> void each(F&& f) { (f)(1); }",
 )  # fmt: skip
 
 

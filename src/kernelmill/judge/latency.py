@@ -33,6 +33,9 @@ _MOST_WATCHED_ROUNDS = 32
 _LOOKS = 12
 """Watching goes on behind the timed rounds until the candidate was seen computing this often."""
 _WARM_UP_ROUNDS = 2
+_SPOILED_BLOCK = 4096
+_SPOILED_SHARE = 0.1
+"""Little enough that a look at a few places finds nothing, and every check does."""
 CLOCK = "host clock of the judge; the runner lives only inside it"
 
 
@@ -113,9 +116,8 @@ class Contest:
             for row, timing in zip(rows, timings, strict=True):
                 row.append(timing.nanoseconds / self._ring.slots)
             self._check(timings, thorough=timed in thorough)
+            self._spoil(timings[0])
             timed += 1
-            if timed in thorough:
-                self._spoil(timings[0])
         for _ in range(_MOST_WATCHED_ROUNDS - _WATCHED_ROUNDS):
             if self._sampler.looks >= _LOOKS:
                 break
@@ -152,11 +154,15 @@ class Contest:
             _compare_timed(actual, wanted, expected)
 
     def _spoil(self, timing: Timing) -> None:
-        """Ruin the candidate's old answers: memory it leaves unwritten next time will show."""
+        """Ruin a random part of its old answers: memory it leaves unwritten next time shows."""
         for pointers in timing.pointers:
             for output, address in zip(self._candidate.outputs, pointers, strict=True):
                 length = math.prod(output.shape) * item_size(output.dtype)
-                self._candidate.subject.cell.spoil(address, length)
+                starts = np.arange(0, length, _SPOILED_BLOCK)
+                chosen = starts[self._generator.random(starts.size) < _SPOILED_SHARE].tolist()
+                self._candidate.subject.cell.spoil(
+                    [(address + at, min(_SPOILED_BLOCK, length - at)) for at in chosen]
+                )
 
     def _positions(self, count: int, thorough: bool) -> npt.NDArray[np.int64] | None:
         """Which elements to look at; None for all."""

@@ -121,10 +121,10 @@ class Cell:
         except OSError as error:
             raise CellProtocolError(f"its answer is not in its memory: {error}") from error
 
-    def spoil(self, address: int, length: int) -> None:
-        """Fill a stretch of the cell's memory with rubbish (all bits set: not a number)."""
+    def spoil(self, spans: list[tuple[int, int]]) -> None:
+        """Fill (address, length) spans of its memory with rubbish (all bits set: not a number)."""
         try:
-            syscalls.fill_memory(self.pid, address, length, 0xFF)
+            syscalls.fill_memory(self.pid, spans, 0xFF)
         except OSError as error:
             raise CellProtocolError(f"its answer is not in its memory: {error}") from error
 

@@ -98,12 +98,15 @@ def read_memory(pid: int, spans: list[tuple[int, int]]) -> npt.NDArray[np.uint8]
     return result
 
 
-def fill_memory(pid: int, address: int, length: int, byte: int) -> None:
-    """Overwrite a stretch of another process's memory with one byte."""
-    rubbish = np.full(length, byte, np.uint8)
-    local, remote = _IoVector(rubbish.ctypes.data, length), _IoVector(address, length)
-    one, none = ctypes.c_ulong(1), ctypes.c_ulong(0)
-    check(
-        _libc.process_vm_writev(pid, ctypes.byref(local), one, ctypes.byref(remote), one, none),
-        "process_vm_writev",
-    )
+def fill_memory(pid: int, spans: list[tuple[int, int]], byte: int) -> None:
+    """Overwrite (address, length) spans of another process's memory with one byte."""
+    for first in range(0, len(spans), _MOST_VECTORS):
+        part = spans[first : first + _MOST_VECTORS]
+        rubbish = np.full(sum(length for _, length in part), byte, np.uint8)
+        local = _IoVector(rubbish.ctypes.data, rubbish.size)
+        remote = (_IoVector * len(part))(*[_IoVector(*span) for span in part])
+        count = _libc.process_vm_writev(
+            pid, ctypes.byref(local), ctypes.c_ulong(1), remote, ctypes.c_ulong(len(part)),
+            ctypes.c_ulong(0),
+        )  # fmt: skip
+        check(count, "process_vm_writev")

@@ -25,6 +25,9 @@ _TOKENS: tuple[tuple[str, str, str], ...] = (
      r"|\bstd\s*::\s*(?:i|o)?fstream\b|\bstd\s*::\s*filesystem\b", _NOT_IN_A_KERNEL),
     ("network", r"\b(?:socket|connect|sendto|recvfrom)\s*\(", _NOT_IN_A_KERNEL),
     ("environment", r"\b(?:getenv|secure_getenv|setenv|environ)\b", _NOT_IN_A_KERNEL),
+    ("function-pointer", r"\(\s*(?:\w+\s*::\s*)*[*&]\s*\w*\s*\)\s*\((?!\s*\*)|\badd_pointer\w*"
+     r"|\bdecltype\s*\(\s*&(?!\s*(?:std\s*::\s*)?free\b)",
+     "call functions by name; use templates or lambdas to choose between your own"),
     ("clock", r"\b\w*rdtscp?\w*|\b\w*rdpmc\w*|\bclock_gettime\b|\bstd\s*::\s*chrono\b"
      r"|\bgettimeofday\b|\bomp_get_wtime\b|\bomp_get_wtick\b", "a kernel needs no clock"),
     ("vendor-library", r"\b(?:cblas_\w+|mkl_\w+|dnnl\w*|openblas\w*|LAPACKE_\w+|[sd]gemm_)\b",
