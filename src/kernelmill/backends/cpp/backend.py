@@ -34,7 +34,7 @@ from kernelmill.sandbox import (
 _COMPILERS = ("g++", "c++", "clang++")
 _FLAGS = (
     "-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-shared", "-fvisibility=default",
-    "-fdiagnostics-color=never", "-fmax-errors=5", "-w",
+    "-fno-optimize-sibling-calls", "-fdiagnostics-color=never", "-fmax-errors=5", "-w",
 )  # fmt: skip
 _FRAMEWORK_LIBRARIES = ("-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python")
 _SOURCE_SUFFIXES = (".cpp", ".cc", ".cxx")
@@ -59,6 +59,7 @@ class CppBackend(Backend):
         remedy = "apt-get install g++ (or make setup-system)"
         return [
             Requirement("C++ compiler", _version(compiler) if compiler else "", remedy),
+            Requirement("objdump", shutil.which("objdump") or "", "apt-get install binutils"),
             Requirement(
                 "build cache",
                 "" if cache.usable() else str(cache.cache_folder()),
@@ -123,14 +124,18 @@ class CppBackend(Backend):
             "-o", f"{name}.so", "extension.cpp",
             *(f"-L{path}" for path in _framework_folders("lib")), *_FRAMEWORK_LIBRARIES,
         )  # fmt: skip
-        library, cached = self._compile({"extension.cpp": text}, command, zygote)
+        library, cached = self._compile({"extension.cpp": text}, command, zygote, True)
         return Built({f"{name}.so": library}, prebuilt_extensions=True, cached=cached)
 
     def _compile(
-        self, files: dict[str, str], options: tuple[str, ...], zygote: Zygote
+        self,
+        files: dict[str, str],
+        options: tuple[str, ...],
+        zygote: Zygote,
+        with_framework: bool = False,
     ) -> tuple[bytes, bool]:
         compiler = _compiler()
-        identity = (_version(compiler), _processor_flags(), *options)
+        identity = (__version__, _version(compiler), _processor_flags(), *options)
         key = cache.cache_key((*identity, *(part for item in files.items() for part in item)))
         if (known := cache.load(key)) is not None:
             return known, True
@@ -145,6 +150,12 @@ class CppBackend(Backend):
             raise BuildFailed(
                 "compile-error", "the compiler refuses it", first_errors(str(body["output"]))
             )
+        if body["instructions"] and not with_framework:
+            raise BuildFailed(
+                "instructions", "it holds instructions a kernel has no use for",
+                tuple(str(line) for line in body["instructions"][:8]),
+                "call functions by name, and leave system calls and clocks alone",
+            )  # fmt: skip
         cache.store(key, library)
         return library, False
 

@@ -36,7 +36,6 @@ _ALLOWED = re.compile(
 _REFUSED = re.compile(
     r"^_Z.*(?:thread|async|filebuf|fstream|filesystem|random_device|locale6global)"
 )
-_SYSTEM_CALL = re.compile(rb"\x0f\x05|\x0f\x34|\xcd\x80")
 _FRAMEWORK_OPERATOR = re.compile(r"^_ZNK?2at4_ops(?P<length>\d+)(?P<rest>.*)")
 _ALLOWED_OPERATORS = frozenset(
     {"empty", "empty_like", "empty_memory_format", "empty_strided", "zeros", "zeros_like",
@@ -102,7 +101,6 @@ def check_library(
     """Findings in a built library, from which model.py calls these functions."""
     try:
         symbols = _read_symbols(library)
-        has_system_call = _calls_kernel_itself(library)
     except (ELFError, ArithmeticError, LookupError, ValueError) as error:
         return [Finding("not-a-library", name, f"cannot be read: {error}", "build plain C++")]
     findings = [
@@ -122,10 +120,6 @@ def check_library(
             Finding("state", name, f"keeps {symbol} between calls", "use local variables")
             for symbol in symbols.state
         ]
-    if has_system_call:
-        findings.append(
-            Finding("system-call", name, "makes system calls of its own", "remove the assembly")
-        )
     return findings
 
 
@@ -136,20 +130,3 @@ def _allowed(symbol: str, framework_allowed: bool) -> bool:
     if operator:
         return operator["rest"][: int(operator["length"])] in _ALLOWED_OPERATORS
     return not _REFUSED_WITH_FRAMEWORK.match(symbol) and not _REFUSED.search(symbol)
-
-
-def _calls_kernel_itself(library: bytes) -> bool:
-    """Whether the code section holds a system call instruction, as a disassembler would see it.
-
-    The two bytes also occur inside other instructions' constants: only a hit that follows a load
-    of the call's number into eax/rax, as real code has it, counts.
-    """
-    code = ELFFile(io.BytesIO(library)).get_section_by_name(".text")
-    if code is None:
-        return False
-    data = code.data()
-    for match in _SYSTEM_CALL.finditer(data):
-        window = data[max(0, match.start() - 24) : match.start()]
-        if re.search(rb"\xb8....$|\xb8....|\x31\xc0|\x89.\xb8|\x48\xc7\xc0", window, re.DOTALL):
-            return True
-    return False

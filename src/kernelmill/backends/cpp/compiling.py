@@ -1,6 +1,7 @@
 """The compiler at work. Runs inside cells only."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,12 @@ from typing import Any
 from kernelmill.sandbox.channel import Channel
 
 _MOST_OUTPUT = 200_000
+_LINKERS_OWN = (".init:", ".fini:", ".plt:", ".plt.got:", ".plt.sec:")
+_UNCOMMON = re.compile(
+    r"\t((?:bnd )?(?:call\w*|lcall)\s+\*(?!0x[0-9a-f]+\(%rip\)).*|blr\s.*"
+    r"|syscall|sysenter|int\s+\$0x80|svc\s.*|rdtscp?|rdpmc|xbegin.*)$",
+    re.MULTILINE,
+)
 
 
 def compile_sources(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
@@ -22,13 +29,24 @@ def compile_sources(channel: Channel, arguments: dict[str, Any], scratch: str) -
         arguments["command"], cwd=folder, capture_output=True, stdin=subprocess.DEVNULL
     )
     output = done.stderr[:_MOST_OUTPUT].decode(errors="replace")
-    body = {"status": done.returncode, "output": output}
     library = folder / arguments["output"]
-    if done.returncode == 0 and library.is_file():
-        file = os.open(library, os.O_RDONLY)
-        channel.send(body, (file,))
-    else:
-        channel.send(body)
+    if done.returncode != 0 or not library.is_file():
+        channel.send({"status": done.returncode or 1, "output": output, "instructions": []})
+        return
+    found = _uncommon_instructions(library)
+    body = {"status": 0, "output": output, "instructions": found}
+    channel.send(body, (os.open(library, os.O_RDONLY),))
+
+
+def _uncommon_instructions(library: Path) -> list[str]:
+    """Instructions a kernel has no use for: calls through registers, system calls, clocks."""
+    command = ["objdump", "-d", "--no-show-raw-insn", str(library)]
+    listing = subprocess.run(command, capture_output=True, text=True).stdout
+    found: set[str] = set()
+    for part in listing.split("Disassembly of section ")[1:]:
+        if not part.startswith(_LINKERS_OWN):
+            found |= {" ".join(match[1].split()) for match in _UNCOMMON.finditer(part)}
+    return sorted(found)
 
 
 def record_extension(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
