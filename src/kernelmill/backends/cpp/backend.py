@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from kernelmill import __version__
 from kernelmill.backends.base import Backend, BuildFailed, Built, Finding, Requirement
 from kernelmill.backends.cpp import cache
 from kernelmill.backends.cpp.binary_rules import check_library
@@ -34,7 +35,8 @@ from kernelmill.sandbox import (
 _COMPILERS = ("g++", "c++", "clang++")
 _FLAGS = (
     "-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-shared", "-fvisibility=default",
-    "-fno-optimize-sibling-calls", "-fdiagnostics-color=never", "-fmax-errors=5", "-w",
+    "-fno-optimize-sibling-calls", "-Wl,-z,relro,-z,now",
+    "-fdiagnostics-color=never", "-fmax-errors=5", "-w",
 )  # fmt: skip
 _FRAMEWORK_LIBRARIES = ("-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python")
 _SOURCE_SUFFIXES = (".cpp", ".cc", ".cxx")
