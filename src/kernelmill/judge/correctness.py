@@ -65,8 +65,8 @@ def failure_feedback(failure: CellFailure | RunnerRaised) -> Feedback:
         return Feedback(
             Gate.CORRECTNESS,
             "exception",
-            f"{inner.error}: {inner.message[:600]}",
-            tuple(inner.lines),
+            f"{inner.error[:100]}: {inner.message[:600]}",
+            tuple(line[:200] for line in inner.lines[:8]),
             _exception_hint(inner.error, inner.message),
         )
     if isinstance(failure, CellTimeout):
@@ -123,7 +123,7 @@ def _check_framework(done: TrialDone) -> None:
     if foreign:
         raise _Refused(
             "framework-compute",
-            f"forward computes with the framework: {', '.join(foreign[:8])}",
+            f"forward computes with the framework: {', '.join(foreign[:8])[:300]}",
             (),
             "allocate and view with the framework; compute in the kernel",
         )
@@ -151,7 +151,7 @@ def _outline(node: Node) -> str:
         return repr(node.scalar)
     parts = [_outline(item) for item in node.items]
     if node.keys is not None:
-        parts = [f"{key}: {part}" for key, part in zip(node.keys, parts, strict=True)]
+        parts = [f"{key}: {part}" for key, part in zip(node.keys, parts, strict=False)]
     return f"[{', '.join(parts)}]"
 
 
