@@ -98,7 +98,7 @@ def confine(policy: Policy, scratch: str) -> None:
     syscalls.drop_capabilities()
     if policy.tier < Tier.PARTIAL:
         return
-    reading = (*_SYSTEM_PATHS, *python_paths(), *policy.readable)
+    reading = (*_SYSTEM_PATHS, *python_paths())
     landlock.restrict(
         [PathRule(path, write=False) for path in reading]
         + [PathRule(path, write=True) for path in (*_DEVICES, scratch)]

@@ -40,6 +40,4 @@ class Policy(msgspec.Struct, frozen=True):
     limits: Limits = Limits()
     may_execute: bool = False
     """Whether the cell may fork and execute programs: builds need it, candidates do not."""
-    readable: tuple[str, ...] = ()
-    """Paths readable besides the system's and Python's own."""
     tier: Tier = Tier.FULL

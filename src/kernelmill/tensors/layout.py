@@ -73,10 +73,10 @@ def is_floating(dtype: str) -> bool:
     return dtype in EPSILON
 
 
-def lay_out(kinds: list[tuple[str, tuple[int, ...]]], copies: int = 1) -> Layout:
+def lay_out(kinds: list[tuple[str, tuple[int, ...]]]) -> Layout:
     """Offsets for tensors of the given dtypes and shapes."""
     tensors, offset = [], 0
-    for dtype, shape in kinds * copies:
+    for dtype, shape in kinds:
         tensor = Tensor(dtype, shape, offset)
         tensors.append(tensor)
         offset += -(-max(1, tensor.bytes) // ALIGNMENT) * ALIGNMENT
