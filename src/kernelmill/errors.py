@@ -27,3 +27,7 @@ class BackendUnavailable(KernelmillError):
 
 class IsolationError(KernelmillError):
     """This machine does not grant the isolation that the source of a candidate asks for."""
+
+
+class GeneratorUnavailable(KernelmillError):
+    """A generator cannot answer here: what it needs is missing."""

@@ -11,7 +11,7 @@ from kernelmill.errors import TaskError
 from kernelmill.judge.cases import CaseBook, Ring
 from kernelmill.judge.latency import Contestant
 from kernelmill.judge.protocol import ReferenceRequest, TrialDone
-from kernelmill.judge.subject import RunnerRaised, Subject
+from kernelmill.judge.subject import RunnerRaised, Subject, blaming_reference
 from kernelmill.sandbox import CellFailure, Limits, Policy, Zygote
 from kernelmill.tasks.task import Task
 from kernelmill.tensors.blob import Blob
@@ -59,9 +59,10 @@ class Bench:
         try:
             yield
         finally:
-            for contestant in (self.eager, self._compiled):
-                if contestant is not None and not contestant.subject.cell.closed:
-                    contestant.subject.cell.resume()
+            with blaming_reference():
+                for contestant in (self.eager, self._compiled):
+                    if contestant is not None:
+                        contestant.subject.cell.resume()
 
     def close(self) -> None:
         for subject in self._subjects:

@@ -1,8 +1,8 @@
 """The latency gate: candidate and baselines in turn, the clock outside, every answer checked."""
 
 import math
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterable
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import msgspec
@@ -15,9 +15,9 @@ from kernelmill.judge.profiling import Sampler
 from kernelmill.judge.protocol import OutputTensor
 from kernelmill.judge.roofline import least_milliseconds
 from kernelmill.judge.statistics import ratio_interval, typical
-from kernelmill.judge.subject import ReferenceLost, RunnerRaised, Subject, Timing
+from kernelmill.judge.subject import Subject, Timing, blaming_reference
 from kernelmill.judge.verdict import Latency, Profile
-from kernelmill.sandbox import CellFailure, CellProtocolError
+from kernelmill.sandbox import CellProtocolError
 from kernelmill.tasks.task import Task
 from kernelmill.tensors.layout import is_floating, item_size, widen
 
@@ -59,15 +59,6 @@ class Samples(NamedTuple):
     profile: Profile
 
 
-@contextmanager
-def _blaming_reference() -> Iterator[None]:
-    """What goes wrong inside is not the candidate's fault."""
-    try:
-        yield
-    except (CellFailure, RunnerRaised) as failure:
-        raise ReferenceLost(str(failure)) from failure
-
-
 class Contest:
     """One candidate against its baselines on one ring of inputs."""
 
@@ -90,7 +81,7 @@ class Contest:
 
     def attach(self) -> None:
         self._attach(self._candidate)
-        with _blaming_reference():
+        with blaming_reference():
             for baseline in self._baselines:
                 self._attach(baseline)
 
@@ -134,7 +125,7 @@ class Contest:
         self._ring.refresh(self._generator)
         timings: dict[int, Timing] = {}
         for index in order:
-            with _blaming_reference() if index else nullcontext():
+            with blaming_reference() if index else nullcontext():
                 timings[index] = contestants[index].subject.batch(self._ring.slots, self._seconds)
         return [timings[index] for index in range(len(contestants))]
 
@@ -149,7 +140,7 @@ class Contest:
         for index, expected in enumerate(self._case.expected):
             positions = self._positions(expected.eager.size, thorough)
             actual = _read(self._candidate, index, ours[call][index], positions)
-            with _blaming_reference():
+            with blaming_reference():
                 wanted = _read(self._baselines[0], index, theirs[call][index], positions)
             _compare_timed(actual, wanted, expected)
 

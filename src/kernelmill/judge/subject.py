@@ -1,6 +1,8 @@
 """A model in a cell, as the judge talks to it: the candidate's or the reference's."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -16,7 +18,7 @@ from kernelmill.judge.protocol import (
     ReferenceRequest,
     TrialDone,
 )
-from kernelmill.sandbox import Cell, CellProtocolError
+from kernelmill.sandbox import Cell, CellFailure, CellProtocolError
 from kernelmill.tensors.blob import BLOB_NAME
 from kernelmill.tensors.layout import as_array, item_size, known
 
@@ -33,6 +35,15 @@ class RunnerRaised(Exception):
 
 class ReferenceLost(Exception):
     """A reference runner failed where the candidate did not: the verdict must be tried again."""
+
+
+@contextmanager
+def blaming_reference() -> Iterator[None]:
+    """What goes wrong inside is not the candidate's fault."""
+    try:
+        yield
+    except (CellFailure, RunnerRaised) as failure:
+        raise ReferenceLost(str(failure)) from failure
 
 
 class Timing(NamedTuple):

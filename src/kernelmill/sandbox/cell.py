@@ -182,6 +182,8 @@ class Cell:
 
     def _guarded(self, action: Callable[[], _Result]) -> _Result:
         """Whatever goes wrong in a conversation ends the cell and says why."""
+        if self.closed:
+            raise CellCrashed(None, None, "")
         try:
             return action()
         except (ChannelClosed, CellFailure) as error:

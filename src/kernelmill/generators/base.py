@@ -1,0 +1,92 @@
+"""The contract of a generator: a proposal in, a candidate out."""
+
+import enum
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import msgspec
+
+from kernelmill.candidate import Candidate
+from kernelmill.judge import Verdict
+from kernelmill.tasks.task import Task
+
+Choice = bool | int | str
+Decisions = dict[str, Choice]
+"""How a kernel is made, in the words the composer, the skills and the memory share."""
+
+
+class Stage(enum.StrEnum):
+    DRAFT = "draft"
+    """No candidate of this task has passed the gates yet."""
+    REFINE = "refine"
+
+
+class Hint(msgspec.Struct, frozen=True):
+    """One thing a generator is shown."""
+
+    kind: str
+    """`api`, `experience`, `trace`, `practice` or `skill`."""
+    text: str
+    item: int | None = None
+    """Its number in the memory, where it comes from there."""
+    decisions: Decisions = {}
+    """What it speaks of; empty where it is only text."""
+    outcome: float | None = None
+    """How well that went, from -1 to 1; None where it was never tried."""
+
+
+class Parent(msgspec.Struct, frozen=True):
+    """The attempt a proposal starts from."""
+
+    attempt: int
+    candidate: Candidate
+    verdict: Verdict
+    decisions: Decisions
+
+
+class Proposal(msgspec.Struct, frozen=True):
+    """What a strategy asks for."""
+
+    task: Task
+    backend: str
+    stage: Stage
+    seed: int
+    """A generator that draws lots draws the same ones for the same seed."""
+    parent: Parent | None = None
+    context: tuple[Hint, ...] = ()
+    instruction: str = ""
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """What a generator answers."""
+
+    candidate: Candidate
+    decisions: Decisions = {}
+    prediction: str = ""
+    """What it expects to change, checked against the verdict afterwards."""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
+    """None where the price is unknown."""
+
+
+class Declined(Exception):
+    """It cannot write this one; the message names what stands in the way."""
+
+
+class Generator(ABC):
+    """Writes candidates. May be used from several threads at once; keeps nothing between calls.
+
+    `write` raises `Declined` where it has no answer to this proposal, and `GeneratorUnavailable`
+    where it has none to any.
+    """
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def write(self, proposal: Proposal) -> Draft:
+        """One candidate for one proposal."""
+
+    @abstractmethod
+    def check(self, backend: str) -> None:
+        """Raise GeneratorUnavailable before anything is spent, where it could not answer."""
