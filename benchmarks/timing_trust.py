@@ -110,7 +110,7 @@ def compare(judge: Judge, bench: Bench, candidate: Kernel, baseline: Kernel) -> 
             bench.ring,
             bench.book.stock[0],
             frozenset(candidate.built.artefacts),
-            settings.seconds,
+            settings,
         )
         contest.attach()
         samples = contest.measure(settings.rounds)

@@ -21,7 +21,7 @@ RUNNER = "kernelmill.judge.runner"
 _SECONDS = 120.0
 _COMPILE_SECONDS = 300.0
 _SEED_BITS = 60
-_BATCH_NANOSECONDS = 4_000_000
+_BATCH_NANOSECONDS = 8_000_000
 _MOST_SLOTS = 8
 _MOST_RING_BYTES = 512 << 20
 _REFERENCE_LIMITS = Limits(memory_bytes=16 << 30, lifetime_seconds=24 * 3600)

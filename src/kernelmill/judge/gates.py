@@ -144,7 +144,7 @@ class Passage:
             bench.ring,
             bench.book.stock[0],
             kernel_files,
-            settings.seconds,
+            settings,
         )
         with bench.stopped():
             try:

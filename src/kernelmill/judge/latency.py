@@ -11,9 +11,11 @@ import numpy.typing as npt
 
 from kernelmill.judge.cases import Case, Ring
 from kernelmill.judge.compare import Expected
+from kernelmill.judge.placement import placed
 from kernelmill.judge.profiling import Sampler
 from kernelmill.judge.protocol import OutputTensor
 from kernelmill.judge.roofline import least_milliseconds
+from kernelmill.judge.settings import Settings
 from kernelmill.judge.statistics import ratio_interval, typical
 from kernelmill.judge.subject import Subject, Timing, blaming_reference
 from kernelmill.judge.verdict import Latency, Profile
@@ -33,6 +35,15 @@ _MOST_WATCHED_ROUNDS = 32
 _LOOKS = 12
 """Watching goes on behind the timed rounds until the candidate was seen computing this often."""
 _WARM_UP_ROUNDS = 2
+_WAITED_SHARE = 0.04
+"""A round in which somebody waited longer than this share of it for a processor is disturbed."""
+_LEAST_ROUNDS = 10
+"""Fewer quiet rounds than this are no sample."""
+_MOST_REPEATS = 4
+"""How often as many rounds again are run while the interval leaves open who is faster: ..."""
+_NARROW = 0.03
+_CLEAR = 0.05
+"""... until it is this narrow, or this far from 1."""
 _SPOILED_BLOCK = 4096
 _SPOILED_SHARE = 0.1
 """Little enough that a look at a few places finds nothing, and every check does."""
@@ -56,6 +67,8 @@ class Samples(NamedTuple):
 
     candidate: npt.NDArray[np.float64]
     baselines: list[npt.NDArray[np.float64]]
+    disturbed: float
+    """Share of rounds in which a contestant had to wait for a processor."""
     profile: Profile
 
 
@@ -69,14 +82,18 @@ class Contest:
         ring: Ring,
         case: Case,
         kernel_files: frozenset[str],
-        seconds: float,
+        settings: Settings,
     ) -> None:
         self._sampler = Sampler(candidate.subject.cell, kernel_files)
         self._candidate = candidate
         self._baselines = baselines
+        self._contestants = [candidate, *baselines]
+        self._rows: list[list[float]] = [[] for _ in self._contestants]
+        self._waits: list[float] = []
         self._ring = ring
         self._case = case
-        self._seconds = seconds
+        self._seconds = settings.seconds
+        self._threads = settings.threads
         self._generator = np.random.default_rng()
 
     def attach(self) -> None:
@@ -91,43 +108,68 @@ class Contest:
 
     def measure(self, rounds: int) -> Samples:
         """Timed and watched rounds in a secret order; raises TimedAnswerWrong."""
-        contestants = [self._candidate, *self._baselines]
-        rows: list[list[float]] = [[] for _ in contestants]
-        thorough = set(self._generator.choice(rounds, _THOROUGH_ROUNDS).tolist())
+        cells = [contestant.subject.cell for contestant in self._contestants]
         for _ in range(_WARM_UP_ROUNDS):
-            self._round(contestants, range(len(contestants)))
-        schedule = np.repeat([True, False], [rounds, _WATCHED_ROUNDS])
-        timed = 0
-        for is_timed in self._generator.permutation(schedule).tolist():
-            if not is_timed:
+            self._round(range(len(cells)))
+        with placed(cells, self._threads):
+            thorough = set(self._generator.choice(rounds, _THOROUGH_ROUNDS).tolist())
+            schedule = np.repeat([True, False], [rounds, _WATCHED_ROUNDS])
+            for is_timed in self._generator.permutation(schedule).tolist():
+                if is_timed:
+                    self._time(thorough=len(self._waits) in thorough)
+                else:
+                    self._watch()
+            for _ in range(_MOST_REPEATS):
+                if self._settled(rounds):
+                    break
+                for _ in range(rounds):
+                    self._time(thorough=False)
+            for _ in range(_MOST_WATCHED_ROUNDS - _WATCHED_ROUNDS):
+                if self._sampler.looks >= _LOOKS:
+                    break
                 self._watch()
-                continue
-            order = range(len(contestants))
-            timings = self._round(contestants, order if timed % 2 == 0 else reversed(order))
-            for row, timing in zip(rows, timings, strict=True):
-                row.append(timing.nanoseconds / self._ring.slots)
-            self._check(timings, thorough=timed in thorough)
-            self._spoil(timings[0])
-            timed += 1
-        for _ in range(_MOST_WATCHED_ROUNDS - _WATCHED_ROUNDS):
-            if self._sampler.looks >= _LOOKS:
-                break
-            self._watch()
-        arrays = [np.asarray(row) for row in rows]
-        return Samples(arrays[0], arrays[1:], self._sampler.profile())
+        return self._samples()
+
+    def _time(self, thorough: bool) -> None:
+        order = range(len(self._contestants))
+        timings = self._round(order if len(self._waits) % 2 == 0 else reversed(order))
+        for row, timing in zip(self._rows, timings, strict=True):
+            row.append(timing.nanoseconds / self._ring.slots)
+        self._waits.append(max(t.waited / t.nanoseconds for t in timings))
+        self._check(timings, thorough)
+        self._spoil(timings[0])
+
+    def _samples(self) -> Samples:
+        """The undisturbed rounds; all of them where those are too few."""
+        rows = np.asarray(self._rows)
+        quiet = np.asarray(self._waits) <= _WAITED_SHARE
+        chosen = rows[:, quiet] if quiet.sum() >= _LEAST_ROUNDS else rows
+        return Samples(
+            chosen[0], list(chosen[1:]), float(1 - quiet.mean()), self._sampler.profile()
+        )
+
+    def _settled(self, rounds: int) -> bool:
+        """Enough quiet rounds, and an interval that is narrow, or says the same anyway."""
+        samples = self._samples()
+        interval = ratio_interval(samples.baselines[0], samples.candidate)
+        clear = interval.low > 1 + _CLEAR or interval.high < 1 - _CLEAR
+        narrow = interval.high - interval.low < _NARROW * interval.ratio
+        return samples.candidate.size >= rounds / 2 and (clear or narrow)
 
     def _watch(self) -> None:
         self._ring.refresh(self._generator)
         body = {"do": "batch", "calls": self._ring.slots}
         self._sampler.run(body, self._seconds, self._generator, self._ring.slots)
 
-    def _round(self, contestants: list[Contestant], order: Iterable[int]) -> list[Timing]:
+    def _round(self, order: Iterable[int]) -> list[Timing]:
         self._ring.refresh(self._generator)
         timings: dict[int, Timing] = {}
         for index in order:
             with blaming_reference() if index else nullcontext():
-                timings[index] = contestants[index].subject.batch(self._ring.slots, self._seconds)
-        return [timings[index] for index in range(len(contestants))]
+                timings[index] = self._contestants[index].subject.batch(
+                    self._ring.slots, self._seconds
+                )
+        return [timings[index] for index in range(len(self._contestants))]
 
     def _check(self, timings: list[Timing], thorough: bool) -> None:
         """Compare the candidate's answers of this round with eager's, out of stopped memory."""
@@ -219,5 +261,6 @@ def summarise(samples: Samples, task: Task, threads: int, calls: int) -> Latency
         floor_ms=floor.memory,
         arithmetic_ms=floor.arithmetic,
         rounds=samples.candidate.size,
+        disturbed=samples.disturbed,
         calls_per_round=calls,
     )

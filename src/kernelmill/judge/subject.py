@@ -49,6 +49,7 @@ def blaming_reference() -> Iterator[None]:
 class Timing(NamedTuple):
     pointers: list[list[int]]
     nanoseconds: int
+    waited: int
 
 
 class Subject:
@@ -98,7 +99,7 @@ class Subject:
         """A timed batch: the cell is stopped before and after."""
         timed = self.cell.timed({"do": "batch", "calls": calls}, seconds)
         done = _decode(timed.answer, BatchDone)
-        return Timing(done.pointers, timed.nanoseconds)
+        return Timing(done.pointers, timed.nanoseconds, timed.waited)
 
     def read_output(self, output: OutputTensor) -> npt.NDArray[Any]:
         """The whole tensor out of the cell's memory, contiguous."""

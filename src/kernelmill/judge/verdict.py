@@ -75,6 +75,8 @@ class Latency(msgspec.Struct, frozen=True):
     """What the reference's arithmetic would take on an impossibly fast processor."""
     rounds: int
     calls_per_round: int
+    disturbed: float = 0.0
+    """Share of rounds in which something else on the machine got in the way."""
 
 
 class Profile(msgspec.Struct, frozen=True):

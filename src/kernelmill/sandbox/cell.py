@@ -33,8 +33,11 @@ _SPAWN_SECONDS = 30.0
 _PROCESS_CLOCK = 2
 """With the inverted pid in the higher bits: the id of a process's processor clock."""
 _RESTLESS_NANOSECONDS = 300_000
-"""Processor time a stopped cell may use: none, but the kernel's own accounting may lag."""
+"""Processor time a stopped cell may use: none, but stopping itself takes some."""
 _STOP_SECONDS = 2.0
+_STOP_POLL_SECONDS = 5e-5
+_REST_SECONDS = 1.0
+"""For the rest of an answer whose beginning has arrived."""
 _IMPORT_SECONDS = 180.0
 _END_SECONDS = 10.0
 _ENVIRONMENT = {
@@ -50,6 +53,19 @@ _ENVIRONMENT = {
 class Timed(NamedTuple):
     answer: dict[str, Any]
     nanoseconds: int
+    waited: int
+    """Nanoseconds its threads could have run, but found no processor free."""
+
+
+class _Activity(NamedTuple):
+    """Of all threads of a cell together."""
+
+    ran: int
+    """Nanoseconds on a processor."""
+    waited: int
+    """Nanoseconds in a run queue."""
+    starts: int
+    """How often one of them was put on a processor."""
 
 
 class Cell:
@@ -64,7 +80,7 @@ class Cell:
         self._control = control
         self._log = log
         self.closed = False
-        self._used_when_stopped: int | None = None
+        self._at_rest: _Activity | None = None
         self.pid = self._guarded(lambda: channel.peer_process(_SPAWN_SECONDS))
 
     def request(self, body: dict[str, Any], timeout: float, files: tuple[int, ...] = ()) -> Message:
@@ -77,17 +93,24 @@ class Cell:
         return self._guarded(converse)
 
     def timed(self, body: dict[str, Any], timeout: float) -> Timed:
-        """Send one message to the stopped cell; the clock runs until it stands still again."""
+        """Send one message to the stopped cell, and stop it the moment it answers.
+
+        Nothing of it lives outside the clock: what it left undone stays undone.
+        """
 
         def converse() -> Timed:
             self._channel.send(body)
+            before = self._activity()
             start = time.perf_counter_ns()
             self._resume()
-            message = self._channel.receive(timeout)
-            self._stop()
+            self._channel.wait(timeout)
+            self._signal(signal.SIGSTOP)
             end = time.perf_counter_ns()
+            waited = self._activity().waited - before.waited
+            self._stop()
+            message = self._channel.receive(_REST_SECONDS)
             _close(message.files)
-            return Timed(message.body, end - start)
+            return Timed(message.body, end - start, waited)
 
         return self._guarded(converse)
 
@@ -108,6 +131,7 @@ class Cell:
         _close(self.receive(timeout).files)
 
     def stop(self) -> None:
+        """Let it stand still. Nothing in it runs until `resume` or `timed`."""
         self._guarded(self._stop)
 
     def resume(self) -> None:
@@ -194,18 +218,21 @@ class Cell:
     def _stop(self) -> None:
         self._signal(signal.SIGSTOP)
         deadline = time.monotonic() + _STOP_SECONDS
-        # Only once all threads are off the processors is their time fully counted.
         while not self._stands_still():
             if time.monotonic() > deadline:
                 raise CellRestless("it does not stop when told to")
-        self._used_when_stopped = self._processor_time()
+            # Its threads need a processor to stop on: looking without a pause would take it.
+            time.sleep(_STOP_POLL_SECONDS)
+        self._at_rest = self._activity()
 
     def _resume(self) -> None:
-        if self._used_when_stopped is not None:
-            used = self._processor_time() - self._used_when_stopped
-            if used > _RESTLESS_NANOSECONDS:
-                raise CellRestless(f"it ran for {used / 1e6:.2f} ms while stopped")
-        self._used_when_stopped = None
+        if self._at_rest is not None:
+            now = self._activity()
+            ran = now.ran - self._at_rest.ran
+            # The last moments before a stop are counted late: only who was started again ran.
+            if ran > _RESTLESS_NANOSECONDS and now.starts > self._at_rest.starts:
+                raise CellRestless(f"it ran for {ran / 1e6:.2f} ms while stopped")
+        self._at_rest = None
         self._signal(signal.SIGCONT)
 
     def _stands_still(self) -> bool:
@@ -218,12 +245,22 @@ class Cell:
                 continue
         return True
 
-    def _processor_time(self) -> int:
-        """Nanoseconds all its threads have computed, as the kernel counts them."""
+    def _activity(self) -> _Activity:
+        """What the kernel has counted so far."""
         try:
-            return time.clock_gettime_ns(~self.pid << 3 | _PROCESS_CLOCK)
+            ran = time.clock_gettime_ns(~self.pid << 3 | _PROCESS_CLOCK)
         except OSError as error:
             raise ChannelClosed from error
+        waited = starts = 0
+        for thread in self.threads():
+            try:
+                with open(f"/proc/{self.pid}/task/{thread}/schedstat") as statistics:
+                    _, wait, count = statistics.read().split()
+            except OSError:
+                continue
+            waited += int(wait)
+            starts += int(count)
+        return _Activity(ran, waited, starts)
 
     def _signal(self, number: int) -> None:
         try:

@@ -5,6 +5,7 @@ Neither side ever unpickles: a hostile peer can send wrong JSON or nothing, and 
 
 import array
 import os
+import select
 import socket
 import struct
 import time
@@ -55,6 +56,11 @@ class Channel:
             self._socket.sendall(frame[sent:])
         except (BrokenPipeError, ConnectionResetError) as error:
             raise ChannelClosed from error
+
+    def wait(self, timeout: float) -> None:
+        """Return when the peer has begun to say something, or has hung up."""
+        if not select.select([self._socket], [], [], timeout)[0]:
+            raise CellTimeout(timeout)
 
     def receive(self, timeout: float | None = None) -> Message:
         deadline = None if timeout is None else time.monotonic() + timeout
