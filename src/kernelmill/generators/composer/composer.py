@@ -1,0 +1,89 @@
+"""The generator that needs no model: it traces, plans, and writes C++."""
+
+import threading
+from typing import ClassVar
+
+import msgspec
+
+from kernelmill.candidate import Candidate, Origin
+from kernelmill.errors import GeneratorUnavailable
+from kernelmill.generators.base import Decisions, Declined, Draft, Generator, Proposal
+from kernelmill.generators.composer.decisions import explore, plan_of, relevant
+from kernelmill.generators.composer.emit.program import Program
+from kernelmill.generators.composer.graph import Graph
+from kernelmill.sandbox import CellFailure, Limits, Policy, Zygote
+from kernelmill.tasks.task import Task
+
+_TRACER = "kernelmill.generators.composer.trace"
+_SECONDS = 180.0
+_LIMITS = Limits(memory_bytes=8 << 30)
+
+
+class Composer(Generator):
+    """Keeps one warm process for tracing, and the graphs it has traced."""
+
+    name: ClassVar[str] = "composer"
+
+    def __init__(self) -> None:
+        self._zygote: Zygote | None = None
+        self._graphs: dict[str, Graph | Declined] = {}
+        self._lock = threading.Lock()
+
+    def check(self, backend: str) -> None:
+        if backend != "cpp":
+            raise GeneratorUnavailable(f"the composer does not write for backend {backend!r} yet")
+
+    def write(self, proposal: Proposal) -> Draft:
+        graph = self.trace(proposal.task)
+        kinds = Program(graph, plan_of({})).kinds
+        decisions = _decide(proposal, kinds)
+        program = Program(graph, plan_of(decisions))
+        files = program.files(proposal.task)
+        return Draft(Candidate(files, Origin.COMPOSER, proposal.task.id), decisions)
+
+    def trace(self, task: Task) -> Graph:
+        """The graph of a task; raises Declined."""
+        with self._lock:
+            if task.digest not in self._graphs:
+                self._graphs[task.digest] = self._trace(task)
+            found = self._graphs[task.digest]
+        if isinstance(found, Declined):
+            raise found
+        return found
+
+    def close(self) -> None:
+        if self._zygote is not None:
+            self._zygote.close()
+            self._zygote = None
+
+    def _trace(self, task: Task) -> Graph | Declined:
+        if self._zygote is None:
+            self._zygote = Zygote((_TRACER,), threads=1)
+        request = {"source": task.source, "scale": task.scale}
+        try:
+            policy = Policy(limits=_LIMITS)
+            with self._zygote.spawn(f"{_TRACER}:trace_in_cell", {}, policy) as cell:
+                answer = cell.request(request, _SECONDS).body
+        except CellFailure as failure:
+            return Declined(f"the reference cannot be traced: {failure}")
+        if "error" in answer:
+            return Declined(f"the reference cannot be traced: {answer['error']}")
+        return msgspec.convert(answer["graph"], Graph)
+
+
+def _decide(proposal: Proposal, kinds: set[str]) -> Decisions:
+    """From the context first, then the usual choices, then at random."""
+    open_decisions = relevant(kinds)
+    start: Decisions = {decision.name: decision.choices[0] for decision in open_decisions}
+    if proposal.parent is None and not proposal.context and proposal.seed == 0:
+        return start
+    if proposal.parent is not None:
+        start |= proposal.parent.decisions
+    best = max(
+        (hint for hint in proposal.context if hint.decisions and (hint.outcome or 0) > 0),
+        key=lambda hint: hint.outcome or 0,
+        default=None,
+    )
+    if best is not None:
+        start |= {k: v for k, v in best.decisions.items() if k in start}
+    return explore(start, open_decisions, proposal.seed)

@@ -1,0 +1,198 @@
+"""Folds inside a loop nest: reductions and running folds, plain or a vector of them at a time."""
+
+from typing import NamedTuple
+
+from kernelmill.generators.composer.decisions import Plan
+from kernelmill.generators.composer.emit.scope import Scope, Unfit
+from kernelmill.generators.composer.index import Index, product
+from kernelmill.generators.composer.values import Reduce, Scan, Value
+
+_BLOCK = 2048
+"""Elements summed in single precision before they join a sum in double."""
+
+
+class Fold(NamedTuple):
+    """How two partial results become one."""
+
+    start: str
+    combine: str
+    """With {0} and {1}."""
+    simd: str
+    """What OpenMP calls it; empty where it knows no such reduction."""
+
+
+FOLDS = {
+    "sum": Fold("0", "{0} + {1}", "+"),
+    "prod": Fold("1", "{0} * {1}", "*"),
+    "max": Fold("-km::infinity", "{1} > {0} ? {1} : {0}", "max"),
+    "min": Fold("km::infinity", "{1} < {0} ? {1} : {0}", "min"),
+    "any": Fold("false", "{0} | {1}", "|"),
+    "all": Fold("true", "{0} & {1}", "&"),
+}
+_INTEGER_START = {"max": "INT64_MIN", "min": "INT64_MAX"}
+
+
+def start_of(op: str, ctype: str) -> str:
+    if op in _INTEGER_START and ctype not in ("float", "double"):
+        return _INTEGER_START[op]
+    return FOLDS[op].start
+
+
+class Folding:
+    """Writes the folds of one nest."""
+
+    def __init__(self, plan: Plan, lane: str, tile: str, parallel: bool) -> None:
+        self._plan = plan
+        self._lane = lane
+        self._tile = tile
+        """How many lanes this tile has, as C++ (empty: no tiles in this nest)."""
+        self._parallel = parallel
+        """The nest itself is too small to share among threads: its folds are not."""
+
+    def fold(self, scope: Scope, value: Reduce, index: Index) -> str:
+        in_lane = self._lane and any(self._lane in part for part in index.parts)
+        if in_lane and not self._tile:
+            raise Unfit(value)
+        if value.op in ("argmax", "argmin"):
+            if in_lane:
+                raise Unfit(value)
+            return self._find(scope, value, index)
+        if in_lane:
+            return self._fold_lanes(scope, value, index)
+        return self._fold_one(scope, value, index)
+
+    def running(self, scope: Scope, value: Scan, index: Index) -> str:
+        """The running fold up to here; its axis must be a loop of the nest."""
+        place = index[value.axis]
+        home = scope
+        while home.parent is not None and place not in home.variables:
+            home = home.parent
+        if home.parent is None:
+            raise Unfit(value)
+        fold = FOLDS[value.op]
+        ctype = "double" if value.op == "sum" and self._plan.accumulate == "double" else value.ctype
+        name = home.parent.fresh("run")
+        start = start_of(value.op, value.ctype)
+        if self._lane and home is not scope and scope.lane:
+            width = self._plan.lanes
+            home.parent.lines.append(f"{ctype} {name}[{width}];")
+            home.parent.lines.append(f"for (long v = 0; v < {width}; ++v) {name}[v] = {start};")
+            current = f"{name}[{self._lane}]"
+        else:
+            home.parent.lines.append(f"{ctype} {name} = {start};")
+            current = name
+        element = scope.value(value.inputs[0], index)
+        scope.lines.append(f"{current} = {fold.combine.format(current, element)};")
+        return scope.define(value.ctype, current)
+
+    def _fold_one(self, scope: Scope, value: Reduce, index: Index) -> str:
+        source, fold = value.inputs[0], FOLDS[value.op]
+        accumulator = self._accumulator(value)
+        total = scope.fresh("r")
+        scope.lines.append(f"{accumulator} {total} = {start_of(value.op, value.ctype)};")
+        extents = [source.shape[axis] for axis in value.axes]
+        names = [scope.fresh("k") for _ in extents]
+        for name in names:
+            scope.names.discard(name)
+        blocked = value.op == "sum" and self._plan.accumulate == "blocked"
+        body, part = self._innermost(scope, value, index, names, total, blocked)
+        heads = [
+            f"for (long {n} = 0; {n} < {e.code}; ++{n})"
+            for n, e in zip(names, extents, strict=True)
+        ]
+        outer = scope.child()
+        if blocked:
+            inner_name, extent = names[-1], extents[-1].code
+            block = f"b{inner_name}"
+            outer.lines.append(
+                f"for (long {block} = 0; {block} < {extent}; {block} += {_BLOCK}) {{"
+            )
+            outer.lines.append(f"  float {part} = 0;")
+            outer.lines.append(f"  const long end = std::min<long>({block} + {_BLOCK}, {extent});")
+            outer.lines.append(f"  #pragma omp simd reduction(+:{part})")
+            outer.lines.append(
+                f"  for (long {inner_name} = {block}; {inner_name} < end; ++{inner_name}) {{"
+            )
+            outer.lines += [f"    {line}" for line in body.lines]
+            outer.lines += ["  }", f"  {total} += {part};", "}"]
+        else:
+            pragma = f"#pragma omp simd reduction({fold.simd}:{total})" if fold.simd else ""
+            outer.loop(heads[-1], body, pragma)
+        for head in reversed(heads[:-1]):
+            wrapped = scope.child()
+            wrapped.loop(head, outer)
+            outer = wrapped
+        if self._parallel and product(extents).value > self._plan.serial_below:
+            clause = f"reduction({fold.simd}:{total})"
+            outer.lines.insert(0, f"#pragma omp parallel for {clause}")
+        scope.lines += outer.lines
+        return (
+            total
+            if accumulator == value.ctype
+            else scope.define(value.ctype, f"{value.ctype}({total})")
+        )
+
+    def _innermost(
+        self, scope: Scope, value: Reduce, index: Index, names: list[str], total: str, blocked: bool
+    ) -> tuple[Scope, str]:
+        body = scope.child(*names)
+        element = body.value(value.inputs[0], value.source_index(index, names))
+        target = scope.fresh("p") if blocked else total
+        combined = FOLDS[value.op].combine.format(target, element)
+        body.lines.append(f"{target} = {combined};")
+        return body, target
+
+    def _accumulator(self, value: Reduce) -> str:
+        wide = value.op == "sum" and self._plan.accumulate in ("blocked", "double")
+        return "double" if wide and value.ctype == "float" else value.ctype
+
+    def _fold_lanes(self, scope: Scope, value: Reduce, index: Index) -> str:
+        """One result for every lane of the tile: folds side by side, memory along the lanes."""
+        source, fold, lane = value.inputs[0], FOLDS[value.op], self._lane
+        name = scope.fresh("r")
+        wide = self._plan.accumulate == "double" and value.op == "sum" and value.ctype == "float"
+        ctype = "double" if wide else value.ctype
+        start = start_of(value.op, value.ctype)
+        scope.lines.append(f"{ctype} {name}[{self._plan.lanes}];")
+        scope.lines.append(
+            f"for (long {lane} = 0; {lane} < {self._plan.lanes}; ++{lane}) {name}[{lane}] = {start};"
+        )
+        extents = [source.shape[axis] for axis in value.axes]
+        names = [scope.fresh("k") for _ in extents]
+        for taken in names:
+            scope.names.discard(taken)
+        between = scope.child(*names)
+        body = Scope(between, (lane,), lane)
+        element = body.value(source, value.source_index(index, names))
+        body.lines.append(f"{name}[{lane}] = {fold.combine.format(f'{name}[{lane}]', element)};")
+        between.loop(
+            f"for (long {lane} = 0; {lane} < {self._tile}; ++{lane})", body, "#pragma omp simd"
+        )
+        for n, extent in reversed(list(zip(names, extents, strict=True))):
+            outer = scope.child()
+            outer.loop(f"for (long {n} = 0; {n} < {extent.code}; ++{n})", between)
+            between = outer
+        scope.lines += between.lines
+        return f"{value.ctype}({name}[{lane}])" if wide else f"{name}[{lane}]"
+
+    def _find(self, scope: Scope, value: Reduce, index: Index) -> str:
+        """The first place of the greatest (or least) element: the element first, then its place."""
+        source = value.inputs[0]
+        best = Reduce(source, value.axes, value.op.removeprefix("arg"), source.dtype)
+        extreme = scope.value(best, index)
+        (axis,) = value.axes
+        place, name = scope.fresh("r"), scope.fresh("k")
+        scope.names.discard(name)
+        scope.lines.append(f"int64_t {place} = {source.shape[axis].code};")
+        body = scope.child(name)
+        element = body.value(source, value.source_index(index, [name]))
+        body.lines.append(
+            f"{place} = {element} == {extreme} && {name} < {place} ? {name} : {place};"
+        )
+        head = f"for (long {name} = 0; {name} < {source.shape[axis].code}; ++{name})"
+        scope.loop(head, body, f"#pragma omp simd reduction(min:{place})")
+        return place
+
+
+def loops_in(value: Value) -> bool:
+    return isinstance(value, Reduce | Scan)

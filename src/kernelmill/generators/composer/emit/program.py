@@ -1,0 +1,168 @@
+"""A whole candidate: which values are stored, in what order, and the files around them."""
+
+from importlib.resources import files
+from typing import NamedTuple
+
+from kernelmill.generators.composer.decisions import Plan
+from kernelmill.generators.composer.emit.contraction import emit_contraction
+from kernelmill.generators.composer.emit.model import emit_model
+from kernelmill.generators.composer.emit.nest import emit_nest
+from kernelmill.generators.composer.emit.scope import Unfit
+from kernelmill.generators.composer.graph import Graph
+from kernelmill.generators.composer.index import product
+from kernelmill.generators.composer.lowering import Lowering
+from kernelmill.generators.composer.values import CTYPES, Buffer, Contract, Map, Value
+from kernelmill.tasks.task import Task
+
+_RUNTIME = "kernelmill.generators.composer"
+
+
+class Kernel(NamedTuple):
+    kind: str
+    """`nest` or `contraction`."""
+    comment: str
+    lines: list[str]
+
+
+class Program:
+    """Everything there is to write about one graph under one plan."""
+
+    def __init__(self, graph: Graph, plan: Plan) -> None:
+        self.graph = graph
+        self.kernels: list[Kernel] = []
+        self._plan = plan
+        self._stored: dict[int, Buffer] = {}
+        self._keep: list[Value] = []
+        self._scratch: list[Buffer] = []
+        self.outputs: list[Buffer] = []
+        values = Lowering(graph, plan).run()
+        self._users = _users(values)
+        for number, value in enumerate(values):
+            target = Buffer(f"out_{number}", value.shape, value.dtype)
+            self.outputs.append(target)
+            self._store(value, target)
+
+    @property
+    def kinds(self) -> set[str]:
+        return {kernel.kind for kernel in self.kernels}
+
+    def files(self, task: Task) -> dict[str, str]:
+        chosen = {"vector_math.hpp", "support.hpp"}
+        if "contraction" in self.kinds:
+            chosen.add("contraction.hpp")
+        runtime = {name: (files(_RUNTIME) / "runtime" / name).read_text() for name in chosen}
+        model = emit_model(self.graph, task, [(b.shape, b.dtype) for b in self.outputs])
+        return {"model.py": model, "kernel.cpp": self._source(), **runtime}
+
+    def _store(self, value: Value, target: Buffer) -> None:
+        """Write the kernel that fills `target`, after those that it needs."""
+        while True:
+            try:
+                kernel = self._emit(value, target)
+                break
+            except Unfit as unfit:
+                needed = self._whole(unfit.value)
+                if needed is value:
+                    needed = unfit.value
+                buffer = Buffer(f"s{len(self._scratch)}", needed.shape, needed.dtype)
+                self._scratch.append(buffer)
+                self._store(needed, buffer)
+        self.kernels.append(kernel)
+        self._keep.append(value)
+        self._stored[id(value)] = target
+
+    def _emit(self, value: Value, target: Buffer) -> Kernel:
+        contract = self._contract_under(value)
+        comment = f"{target.name}: {value.dtype} [{', '.join(e.code for e in value.shape)}]"
+        if contract is not None:
+            lines = emit_contraction(contract, value, target, self._plan, self._stored)
+            return Kernel("contraction", comment, lines)
+        return Kernel("nest", comment, emit_nest(value, target, self._plan, self._stored))
+
+    def _contract_under(self, value: Value) -> Contract | None:
+        """The one contraction whose sums `value` is a function of, element by element."""
+        if isinstance(value, Contract):
+            return value
+        if not isinstance(value, Map):
+            return None
+        found: Contract | None = None
+        for source in value.inputs:
+            if id(source) in self._stored or source.shape != value.shape:
+                continue
+            inner = self._contract_under(source) if isinstance(source, Contract | Map) else None
+            if inner is not None and found is not None and inner is not found:
+                raise Unfit(inner)
+            found = inner or found
+        return found
+
+    def _whole(self, value: Value) -> Value:
+        """With a contraction, store what becomes of each of its sums, not the sums."""
+        if not isinstance(value, Contract) or not self._plan.fuse:
+            return value
+        while True:
+            users = self._users.get(id(value), [])
+            if len(users) != 1 or not isinstance(users[0], Map) or users[0].shape != value.shape:
+                return value
+            value = users[0]
+
+    def _source(self) -> str:
+        symbols = list(self.graph.symbols)
+        templates = [f"long fixed_{s}" for s in symbols]
+        lines = ['#include "vector_math.hpp"', "", "#include <algorithm>", "#include <cmath>",
+                 "#include <cstdint>", "", '#include "support.hpp"']  # fmt: skip
+        if "contraction" in self.kinds:
+            lines.append('#include "contraction.hpp"')
+        lines += ["", "using km::floordiv, km::larger;", "", "namespace {", ""]
+        if templates:
+            lines.append(f"template <{', '.join(templates)}>")
+        lines.append(f"void run({', '.join(self._parameters())}) {{")
+        lines += [f"  const long {s} = fixed_{s} < 0 ? size_{s} : fixed_{s};" for s in symbols]
+        for number, buffer in enumerate(self._scratch):
+            ctype = CTYPES[buffer.dtype]
+            count = product(buffer.shape).code
+            lines.append(
+                f"  {ctype}* __restrict {buffer.name} = km::scratch<{ctype}, {number}>({count});"
+            )
+        for kernel in self.kernels:
+            lines += ["", f"  // {kernel.comment}"]
+            lines += [line if line.startswith("#") else f"  {line}" for line in kernel.lines]
+        lines += ["}", "", "}  // namespace", "", *self._entry(), ""]
+        return "\n".join(lines)
+
+    def _parameters(self) -> list[str]:
+        parameters = [
+            f"const {CTYPES[source.kind.dtype]}* __restrict in_{source.name}"
+            for source in self.graph.sources
+            if source.origin != "constant"
+        ]
+        parameters += [f"{CTYPES[b.dtype]}* __restrict {b.name}" for b in self.outputs]
+        return parameters + [f"long size_{s}" for s in self.graph.symbols]
+
+    def _entry(self) -> list[str]:
+        names = [parameter.split()[-1] for parameter in self._parameters()]
+        symbols = self.graph.symbols
+        lines = [f'extern "C" void forward({", ".join(self._parameters())}) {{']
+        call = f"({', '.join(names)});"
+        if symbols and self._plan.specialise:
+            shown = " && ".join(f"size_{s} == {place[2]}" for s, place in symbols.items())
+            values = ", ".join(str(place[2]) for place in symbols.values())
+            lines += [f"  if ({shown}) return run<{values}>{call}"]
+        lines.append(
+            f"  run<{', '.join(['-1'] * len(symbols))}>{call}" if symbols else f"  run{call}"
+        )
+        return [*lines, "}"]
+
+
+def _users(roots: list[Value]) -> dict[int, list[Value]]:
+    found: dict[int, list[Value]] = {}
+    seen: set[int] = set()
+    waiting = list(roots)
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        for source in value.inputs:
+            found.setdefault(id(source), []).append(value)
+            waiting.append(source)
+    return found

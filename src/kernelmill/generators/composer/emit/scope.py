@@ -1,0 +1,146 @@
+"""Scopes: the loops of a kernel while it is being written.
+
+Every expression is written in the outermost scope where its index is known, and once: moving
+invariants out of loops and sharing common parts is not a pass, it is how statements find their
+place.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import TYPE_CHECKING
+
+from kernelmill.generators.composer.index import Index
+from kernelmill.generators.composer.values import Buffer, Contract, Literal, Reduce, Scan, Value
+
+if TYPE_CHECKING:
+    from kernelmill.generators.composer.emit.folds import Folding
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+class Unfit(Exception):
+    """A value cannot be written here; it must be stored first."""
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+        super().__init__(type(value).__name__)
+
+
+class Scope:
+    """The body of one loop (or of the function)."""
+
+    def __init__(
+        self,
+        parent: "Scope | None" = None,
+        variables: tuple[str, ...] = (),
+        lane: str = "",
+        fence: bool = False,
+        stored: dict[int, Buffer] | None = None,
+    ) -> None:
+        self.parent = parent
+        self.lines: list[str] = []
+        self.names = set(variables)
+        self.variables = variables
+        self.lane = lane
+        """The variable of the vectorised loop, where this is one."""
+        self._fence = fence
+        """What stands behind a condition must not move before it."""
+        self._memo: dict[tuple[int, Index], str] = {}
+        self._counter: Iterator[int] = parent._counter if parent else count()
+        self.folding: Folding | None = parent.folding if parent else None
+        self.contraction: Contract | None = parent.contraction if parent else None
+        self._kept: list[Value] = parent._kept if parent else []
+        self._stored: dict[int, Buffer] = parent._stored if parent else stored or {}
+
+    def child(self, *variables: str, lane: str = "") -> "Scope":
+        return Scope(self, variables, lane)
+
+    def value(self, value: Value, index: Index) -> str:
+        """The element of a value as an expression, written where it belongs."""
+        value = self._stored.get(id(value), value)
+        if isinstance(value, Literal):
+            return value.code
+        home = self.home(index, beyond_lane=isinstance(value, Reduce | Scan))
+        key = (id(value), index)
+        if key not in home._memo:
+            home._kept.append(value)  # ids are only unique while their owners live
+            home._memo[key] = value.emit(self if isinstance(value, Scan) else home, index)
+        return home._memo[key]
+
+    def home(self, index: Index, beyond_lane: bool = False) -> "Scope":
+        """The outermost scope in which everything the index names is known."""
+        wanted = {name for part in _texts(index) for name in _NAME.findall(part)}
+        scope = self
+        while scope.parent is not None and not scope._fence:
+            own = scope.names - {scope.lane} if beyond_lane else scope.names
+            if wanted & own:
+                break
+            scope = scope.parent
+        return scope
+
+    def fresh(self, prefix: str) -> str:
+        name = f"{prefix}{next(self._counter)}"
+        self.names.add(name)
+        return name
+
+    def define(self, ctype: str, code: str) -> str:
+        name = self.fresh("t")
+        self.lines.append(f"const {ctype} {name} = {code};")
+        return name
+
+    def declare(self, ctype: str, code: str) -> str:
+        name = self.fresh("t")
+        self.lines.append(f"{ctype} {name} = {code};")
+        return name
+
+    @contextmanager
+    def guarded(self, condition: str) -> Iterator["Scope"]:
+        inner = Scope(self, fence=True)
+        inner.condition = condition
+        yield inner
+
+    condition = ""
+
+    def define_guarded(self, ctype: str, inner: "Scope", result: str, otherwise: str) -> str:
+        """A value that exists only where the condition of `inner` holds."""
+        if len(inner.lines) == 1 and inner.lines[0].startswith("const "):
+            code = inner.lines[0].partition(" = ")[2].removesuffix(";")
+            return self.define(ctype, f"({inner.condition}) ? {code} : {ctype}({otherwise})")
+        name = self.declare(ctype, otherwise)
+        self.assign_guarded(name, inner, result)
+        return name
+
+    def assign_guarded(self, name: str, inner: "Scope", result: str) -> None:
+        self.lines.append(f"if ({inner.condition}) {{")
+        self.lines += [f"  {line}" for line in inner.lines]
+        self.lines += [f"  {name} = {result};", "}"]
+
+    def loop(self, head: str, body: "Scope", pragma: str = "") -> None:
+        if pragma:
+            self.lines.append(pragma)
+        self.lines.append(f"{head} {{")
+        self.lines += [line if line.startswith("#") else f"  {line}" for line in body.lines]
+        self.lines.append("}")
+
+    def fold(self, value: Reduce, index: Index) -> str:
+        if self.folding is None:
+            raise Unfit(value)
+        return self.folding.fold(self, value, index)
+
+    def contracted(self, value: Contract) -> str:
+        """The accumulator of the contraction this scope is the epilogue of."""
+        if value is not self.contraction:
+            raise Unfit(value)
+        return "sum"
+
+    def running(self, value: Scan, index: Index) -> str:
+        if self.folding is None:
+            raise Unfit(value)
+        return self.folding.running(self, value, index)
+
+
+def _texts(index: Index) -> tuple[str, ...]:
+    position = getattr(index, "position", None)
+    return (position,) if position is not None else index.parts

@@ -1,0 +1,81 @@
+"""The reference as plain data: ATen operators over tensors whose sizes may be symbols."""
+
+from typing import Any
+
+import msgspec
+
+
+class Extent(msgspec.Struct, frozen=True):
+    """One size: an expression over the task's symbols, and its value at the shown shape."""
+
+    code: str
+    """Valid in C++ and Python alike (`floordiv(a, b)` for a division)."""
+    value: int
+
+    @property
+    def fixed(self) -> bool:
+        return self.code.isdigit()
+
+
+class Reference(msgspec.Struct, frozen=True, tag="ref"):
+    """An argument that is another node's result; `part` of it where that has several."""
+
+    node: str
+    part: int = 0
+
+
+class Size(msgspec.Struct, frozen=True, tag="size"):
+    """An argument that is a size."""
+
+    extent: Extent
+
+
+class Real(msgspec.Struct, frozen=True, tag="real"):
+    """An argument that is a real number computed from sizes: a C++ expression."""
+
+    code: str
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """What a tensor is."""
+
+    dtype: str
+    shape: tuple[Extent, ...]
+
+
+Argument = Any
+"""Reference, Size, Real, a number, text, None, or a list of those."""
+
+
+class Node(msgspec.Struct, frozen=True):
+    """One operator call."""
+
+    name: str
+    op: str
+    """`add.Tensor`: the ATen operator without its namespace."""
+    arguments: list[Any]
+    keywords: dict[str, Any]
+    results: tuple[Kind, ...]
+
+
+class Source(msgspec.Struct, frozen=True):
+    """Where a tensor comes from: an argument of forward, the state dict, or a constant."""
+
+    name: str
+    kind: Kind
+    origin: str
+    """`input`, `state` or `constant`."""
+    key: str
+    """Position of the input, name in the state dict."""
+    values: tuple[float, ...] = ()
+    """Of a constant."""
+
+
+class Graph(msgspec.Struct, frozen=True):
+    sources: tuple[Source, ...]
+    nodes: tuple[Node, ...]
+    outputs: tuple[Reference, ...]
+    nested: bool
+    """Whether forward returns a tuple or list."""
+    symbols: dict[str, tuple[str, int, int]]
+    """Symbol -> (input, axis, value at the shown shape)."""

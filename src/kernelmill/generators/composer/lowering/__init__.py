@@ -1,0 +1,13 @@
+"""What ATen operators mean: each module registers the rules of one kind of operator."""
+
+from kernelmill.generators.composer.lowering import (
+    contractions,
+    indexing,
+    pointwise,
+    reductions,
+    views,
+    windows,
+)
+from kernelmill.generators.composer.lowering.registry import Lowering
+
+__all__ = ["Lowering", "contractions", "indexing", "pointwise", "reductions", "views", "windows"]

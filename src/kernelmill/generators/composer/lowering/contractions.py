@@ -1,0 +1,86 @@
+"""Matrix products: one form for all of them."""
+
+from kernelmill.generators.composer.graph import Extent, Node
+from kernelmill.generators.composer.index import Index
+from kernelmill.generators.composer.lowering.registry import (
+    Lowering,
+    broadcast,
+    keyword,
+    literal,
+    lowers,
+)
+from kernelmill.generators.composer.values import (
+    Buffer,
+    Contract,
+    ContractForm,
+    Map,
+    Reduce,
+    Value,
+    View,
+)
+
+_ONE = Extent("1", 1)
+
+
+def along_last(value: Value) -> bool:
+    """Whether the last axis of a matrix runs along memory."""
+    rank = len(value.shape)
+    parts = [f"a{axis}" for axis in range(rank)]
+    index = Index(parts)
+    while isinstance(value, View | Map):
+        if isinstance(value, View):
+            index = value.remap(index)
+        widest = [v for v in value.inputs if len(v.shape) == len(value.inputs[0].shape)]
+        value = widest[0]
+    if isinstance(value, Buffer) and len(index):
+        return parts[-1] in index.ravel(value.shape).rpartition("+")[2].split("*")[-1]
+    return True
+
+
+def matrix_product(left: Value, right: Value, shape: tuple[Extent, ...]) -> Value:
+    """[batch,] rows x depth times [batch,] depth x columns."""
+    batched = len(shape) == 3
+
+    def at(batch: str, *rest: str) -> Index:
+        return Index([batch, *rest] if batched else rest)
+
+    form = ContractForm(
+        batch=shape[0] if batched else _ONE,
+        rows=shape[-2],
+        depth=left.shape[-1],
+        lines=_ONE,
+        columns=shape[-1],
+        left=lambda b, m, k: at(b, m, k),
+        right=lambda b, k, r, c: at(b, k, c),
+        out=lambda b, m, r, c: at(b, m, c),
+        left_along="k" if along_last(left) else "other",
+        right_along="other" if along_last(right) else "k",
+        copies=shape[0].code if batched else "1",
+    )
+    return Contract(left, right, shape, form)
+
+
+@lowers("mm", "bmm")
+def _product(lowering: Lowering, node: Node) -> Value:
+    left, right = (lowering.value(argument) for argument in node.arguments[:2])
+    return matrix_product(left, right, node.results[0].shape)
+
+
+@lowers("addmm", "baddbmm")
+def _product_plus(lowering: Lowering, node: Node) -> Value:
+    kind = node.results[0]
+    bias, left, right = (lowering.value(argument) for argument in node.arguments[:3])
+    product = matrix_product(left, right, kind.shape)
+    beta, alpha = keyword(node, 3, "beta", 1), keyword(node, 4, "alpha", 1)
+    code = "{0}" if alpha == 1 else f"{{0}} * {literal(alpha, kind.dtype)}"
+    if beta != 0:
+        code += " + {1}" if beta == 1 else f" + {{1}} * {literal(beta, kind.dtype)}"
+    return Map(code, [product, broadcast(bias, kind.shape)], kind.dtype, kind.shape)
+
+
+@lowers("mv", "dot")
+def _vector_product(lowering: Lowering, node: Node) -> Value:
+    left, right = (lowering.value(argument) for argument in node.arguments[:2])
+    spread = broadcast(right, left.shape)
+    products = Map("{0} * {1}", [left, spread], left.dtype, left.shape)
+    return Reduce(products, [len(left.shape) - 1], "sum", left.dtype)

@@ -1,0 +1,136 @@
+"""ATen operators by name, and what they mean as values."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kernelmill.generators.base import Declined
+from kernelmill.generators.composer.decisions import Plan
+from kernelmill.generators.composer.graph import Extent, Graph, Kind, Node, Real, Reference, Size
+from kernelmill.generators.composer.index import Index
+from kernelmill.generators.composer.values import CTYPES, Buffer, Literal, Map, Value, View
+
+Rule = Callable[["Lowering", Node], Value | Sequence[Value | None]]
+_RULES: dict[str, Rule] = {}
+
+
+def lowers(*names: str) -> Callable[[Rule], Rule]:
+    """Register a rule for operators of these names (`add.Tensor`, or `add` for all its forms)."""
+
+    def register(rule: Rule) -> Rule:
+        for name in names:
+            _RULES[name] = rule
+        return rule
+
+    return register
+
+
+class Lowering:
+    """One walk over a graph: every node becomes a value."""
+
+    def __init__(self, graph: Graph, plan: Plan) -> None:
+        self.graph = graph
+        self.plan = plan
+        self._values: dict[Reference, Value] = {}
+        for source in graph.sources:
+            if source.kind.dtype not in CTYPES:
+                raise Declined(f"tensors of type {source.kind.dtype}")
+            buffer = Buffer(f"in_{source.name}", source.kind.shape, source.kind.dtype)
+            self._values[Reference(source.name)] = buffer
+
+    def run(self) -> list[Value]:
+        """The values of the graph's outputs."""
+        for node in self.graph.nodes:
+            self._lower(node)
+        return [self._values[output] for output in self.graph.outputs]
+
+    def value(self, argument: Any, dtype: str = "float32") -> Value:
+        """An argument as a value: a tensor, or a number of the given type."""
+        if isinstance(argument, Reference):
+            return self._values[argument]
+        return Literal(literal(argument, dtype), dtype)
+
+    def operands(self, node: Node, arguments: Sequence[Any], dtype: str) -> list[Value]:
+        """Arguments broadcast to the shape of the node's result."""
+        shape = node.results[0].shape
+        return [broadcast(self.value(argument, dtype), shape) for argument in arguments]
+
+    def _lower(self, node: Node) -> None:
+        rule = _RULES.get(node.op) or _RULES.get(node.op.partition(".")[0])
+        if rule is None:
+            raise Declined(f"the operator aten.{node.op}")
+        for kind in node.results:
+            if kind.dtype not in CTYPES:
+                raise Declined(f"aten.{node.op} with a result of type {kind.dtype}")
+        made = rule(self, node)
+        parts = [made] if isinstance(made, Value) else list(made)
+        for part, value in enumerate(parts):
+            if value is not None:
+                self._values[Reference(node.name, part)] = value
+
+
+def literal(number: Any, dtype: str) -> str:
+    """A number as C++ of the given type."""
+    ctype = CTYPES[dtype]
+    if isinstance(number, Size):
+        return f"{ctype}({number.extent.code})"
+    if isinstance(number, Real):
+        return f"{ctype}({number.code})"
+    if dtype == "bool":
+        return "true" if number else "false"
+    if dtype in ("float32", "float64"):
+        if number != number:
+            return "km::nan"
+        if number in (float("inf"), float("-inf")):
+            return "-km::inf" if number < 0 else "km::inf"
+        text = repr(float(number))
+        code = f"{text}f" if dtype == "float32" else text
+        return f"({code})" if number < 0 else code
+    return f"{ctype}({int(number)})"
+
+
+def extent_of(argument: Any) -> Extent:
+    """A size argument."""
+    return argument.extent if isinstance(argument, Size) else Extent(str(argument), int(argument))
+
+
+def broadcast(value: Value, shape: Sequence[Extent]) -> Value:
+    """The same value seen at another shape, repeated along axes of size one."""
+    if value.shape == tuple(shape) or isinstance(value, Literal):
+        return value
+    missing = len(shape) - len(value.shape)
+    single = [
+        extent.code == "1" and shape[missing + axis].code != "1"
+        for axis, extent in enumerate(value.shape)
+    ]
+
+    def remap(index: Index) -> Index:
+        parts = index.parts[missing:]
+        return Index(["0" if one else part for one, part in zip(single, parts, strict=True)])
+
+    return View(value, shape, remap)
+
+
+def cast(value: Value, dtype: str) -> Value:
+    if value.dtype == dtype:
+        return value
+    template = "({0} != 0)" if dtype == "bool" else f"{CTYPES[dtype]}({{0}})"
+    return Map(template, [value], dtype, value.shape)
+
+
+def keyword(node: Node, position: int, name: str, default: Any = None) -> Any:
+    """An argument given by position or by name."""
+    if position < len(node.arguments):
+        return node.arguments[position]
+    return node.keywords.get(name, default)
+
+
+def axes_of(argument: Any, rank: int) -> list[int]:
+    """Axes counted from the front; None or none at all means every axis."""
+    if argument is None or argument == []:
+        return list(range(rank))
+    given = argument if isinstance(argument, list) else [argument]
+    return sorted(axis % rank if rank else 0 for axis in given)
+
+
+def same_kind(node: Node) -> Kind:
+    return node.results[0]

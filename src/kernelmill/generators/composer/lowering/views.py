@@ -1,0 +1,236 @@
+"""Operators that only say where elements are."""
+
+from collections.abc import Sequence
+
+from kernelmill.generators.composer.graph import Extent, Node
+from kernelmill.generators.composer.index import Index, add, atom, mul, reshaped, sub
+from kernelmill.generators.composer.lowering.registry import (
+    Lowering,
+    axes_of,
+    broadcast,
+    extent_of,
+    keyword,
+    literal,
+    lowers,
+)
+from kernelmill.generators.composer.values import (
+    Coordinate,
+    Guarded,
+    Joined,
+    Literal,
+    Map,
+    Value,
+    View,
+)
+
+
+def reshape(value: Value, shape: Sequence[Extent]) -> Value:
+    if tuple(shape) == value.shape:
+        return value
+    return View(value, shape, lambda index: reshaped(index, shape, value.shape))
+
+
+@lowers("view", "reshape", "_unsafe_view", "unflatten", "flatten")
+def _view(lowering: Lowering, node: Node) -> Value:
+    return reshape(lowering.value(node.arguments[0]), node.results[0].shape)
+
+
+@lowers("unsqueeze", "squeeze")
+def _add_or_drop_axes(lowering: Lowering, node: Node) -> Value:
+    value, shape = lowering.value(node.arguments[0]), node.results[0].shape
+    rank = max(len(shape), len(value.shape))
+    axes = axes_of(node.arguments[1], rank) if len(node.arguments) > 1 else None
+    if node.op.startswith("unsqueeze"):
+        assert axes is not None
+        return View(
+            value, shape, lambda i: Index([p for a, p in enumerate(i.parts) if a not in axes])
+        )
+    gone = [
+        axis
+        for axis, extent in enumerate(value.shape)
+        if extent.code == "1" and (axes is None or axis in axes)
+    ]
+
+    def remap(index: Index) -> Index:
+        parts = iter(index.parts)
+        return Index(["0" if axis in gone else next(parts) for axis in range(len(value.shape))])
+
+    return View(value, shape, remap)
+
+
+@lowers("permute", "t", "transpose")
+def _permute(lowering: Lowering, node: Node) -> Value:
+    value = lowering.value(node.arguments[0])
+    rank = len(value.shape)
+    if node.op.startswith("permute"):
+        order = [axis % rank for axis in node.arguments[1]]
+    else:
+        order = list(range(rank))
+        one, other = node.arguments[1:3] if len(node.arguments) > 2 else (0, 1)
+        order[one % rank], order[other % rank] = order[other % rank], order[one % rank]
+    back = [order.index(axis) for axis in range(rank)]
+    return View(value, node.results[0].shape, lambda i: Index([i[axis] for axis in back]))
+
+
+@lowers("expand")
+def _expand(lowering: Lowering, node: Node) -> Value:
+    return broadcast(lowering.value(node.arguments[0]), node.results[0].shape)
+
+
+@lowers("repeat")
+def _repeat(lowering: Lowering, node: Node) -> Value:
+    value, shape = lowering.value(node.arguments[0]), node.results[0].shape
+    missing = len(shape) - len(value.shape)
+
+    def remap(index: Index) -> Index:
+        parts = []
+        for axis, extent in enumerate(value.shape):
+            same = extent.code == shape[missing + axis].code
+            part = index[missing + axis]
+            parts.append(part if same else f"{atom(part)} % {atom(extent.code)}")
+        return Index(parts)
+
+    return View(value, shape, remap)
+
+
+@lowers("slice")
+def _slice(lowering: Lowering, node: Node) -> Value:
+    value = lowering.value(node.arguments[0])
+    axis = axes_of(keyword(node, 1, "dim", 0), len(value.shape))[0]
+    start = keyword(node, 2, "start", 0) or 0
+    step = keyword(node, 4, "step", 1)
+    begin = extent_of(start).code
+    if begin.startswith("-"):
+        begin = add(value.shape[axis].code, begin)
+    return moved(value, node.results[0].shape, axis, str(step), begin)
+
+
+def moved(value: Value, shape: Sequence[Extent], axis: int, step: str, begin: str) -> Value:
+    def remap(index: Index) -> Index:
+        parts = list(index.parts)
+        parts[axis] = add(mul(parts[axis], step), atom(begin) if begin != "0" else "0")
+        return Index(parts)
+
+    return View(value, shape, remap)
+
+
+@lowers("select")
+def _select(lowering: Lowering, node: Node) -> Value:
+    value = lowering.value(node.arguments[0])
+    axis = axes_of(node.arguments[1], len(value.shape))[0]
+    place = extent_of(node.arguments[2]).code
+    if place.startswith("-"):
+        place = add(value.shape[axis].code, place)
+
+    def remap(index: Index) -> Index:
+        parts = list(index.parts)
+        parts.insert(axis, place)
+        return Index(parts)
+
+    return View(value, node.results[0].shape, remap)
+
+
+@lowers("split_with_sizes", "split", "unbind", "chunk")
+def _split(lowering: Lowering, node: Node) -> list[Value]:
+    value = lowering.value(node.arguments[0])
+    default = (
+        keyword(node, 1, "dim", 0) if node.op.startswith("unbind") else keyword(node, 2, "dim", 0)
+    )
+    axis = axes_of(default, len(value.shape))[0]
+    parts: list[Value] = []
+    start = "0"
+    for number, kind in enumerate(node.results):
+        if node.op.startswith("unbind"):
+            parts.append(_taken(value, kind.shape, axis, str(number)))
+        else:
+            parts.append(moved(value, kind.shape, axis, "1", start))
+            start = add(start, kind.shape[axis].code)
+    return parts
+
+
+def _taken(value: Value, shape: Sequence[Extent], axis: int, place: str) -> Value:
+    return View(value, shape, lambda i: Index([*i.parts[:axis], place, *i.parts[axis:]]))
+
+
+@lowers("flip")
+def _flip(lowering: Lowering, node: Node) -> Value:
+    value = lowering.value(node.arguments[0])
+    axes = axes_of(node.arguments[1], len(value.shape))
+
+    def remap(index: Index) -> Index:
+        return Index(
+            [
+                sub(sub(value.shape[axis].code, "1"), part) if axis in axes else part
+                for axis, part in enumerate(index.parts)
+            ]
+        )
+
+    return View(value, value.shape, remap)
+
+
+@lowers("cat")
+def _cat(lowering: Lowering, node: Node) -> Value:
+    parts = [lowering.value(part) for part in node.arguments[0]]
+    axis = axes_of(keyword(node, 1, "dim", 0), len(node.results[0].shape))[0]
+    starts = ["0"]
+    for part in parts[:-1]:
+        starts.append(add(starts[-1], part.shape[axis].code))
+    return Joined(parts, starts, node.results[0].shape, axis)
+
+
+@lowers("constant_pad_nd")
+def _pad(lowering: Lowering, node: Node) -> Value:
+    value, shape = lowering.value(node.arguments[0]), node.results[0].shape
+    widths = node.arguments[1]
+    before = ["0"] * len(shape)
+    for pair in range(len(widths) // 2):
+        before[len(shape) - 1 - pair] = extent_of(widths[2 * pair]).code
+    filler = literal(keyword(node, 2, "value", 0) or 0, value.dtype)
+
+    def remap(index: Index) -> Index:
+        return Index(
+            [
+                sub(part, b) if not b.startswith("-") else add(part, b[1:])
+                for part, b in zip(index.parts, before, strict=True)
+            ]
+        )
+
+    def inside(index: Index) -> str:
+        tests = []
+        for axis, part in enumerate(remap(index).parts):
+            if before[axis] != "0" or value.shape[axis].code != shape[axis].code:
+                tests.append(f"{atom(part)} >= 0 && {atom(part)} < {value.shape[axis].code}")
+        return " && ".join(tests) or "true"
+
+    return Guarded(value, shape, remap, inside, filler)
+
+
+@lowers("arange")
+def _arange(lowering: Lowering, node: Node) -> Value:
+    kind = node.results[0]
+    start, step = (
+        (0, 1) if len(node.arguments) == 1 else (node.arguments[0], keyword(node, 2, "step", 1))
+    )
+    counter = Coordinate(kind.shape, 0, kind.dtype)
+    if (start, step) == (0, 1):
+        return counter
+    code = f"{literal(start, kind.dtype)} + {literal(step, kind.dtype)} * {{0}}"
+    return Map(code, [counter], kind.dtype, kind.shape)
+
+
+@lowers("triu", "tril")
+def _triangle(lowering: Lowering, node: Node) -> Value:
+    value = lowering.value(node.arguments[0])
+    diagonal = int(keyword(node, 1, "diagonal", 0))
+    rank = len(value.shape)
+    row, column = (Coordinate(value.shape, axis) for axis in (rank - 2, rank - 1))
+    sign = ">=" if node.op.startswith("triu") else "<="
+    code = f"({{1}} - {{0}} {sign} {diagonal} ? {{2}} : 0)"
+    return Map(code, [row, column, value], value.dtype, value.shape)
+
+
+@lowers("eye")
+def _eye(lowering: Lowering, node: Node) -> Value:
+    kind = node.results[0]
+    row, column = (Coordinate(kind.shape, axis) for axis in (0, 1))
+    return Map("({0} == {1})", [row, column], kind.dtype, kind.shape)

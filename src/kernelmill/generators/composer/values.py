@@ -1,0 +1,275 @@
+"""The composer's intermediate form: values, defined element by element.
+
+A value says how to compute one element of it: `emit` writes C++ statements into a scope and returns
+the expression. Views only change the index, so they cost nothing. Values that need a loop of their
+own (`Reduce`, `Scan`) are written where their index is known, outside the loops that do not matter
+to them: that alone makes softmax and norms pass over rows as they should.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kernelmill.generators.composer.graph import Extent
+from kernelmill.generators.composer.index import Index, add, atom, mul
+
+if TYPE_CHECKING:
+    from kernelmill.generators.composer.emit.scope import Scope
+
+Shape = tuple[Extent, ...]
+CTYPES = {
+    "float32": "float",
+    "float64": "double",
+    "int64": "int64_t",
+    "int32": "int32_t",
+    "int8": "int8_t",
+    "uint8": "uint8_t",
+    "bool": "bool",
+}
+
+
+class Value(ABC):
+    """One tensor."""
+
+    def __init__(self, shape: Sequence[Extent], dtype: str, inputs: Sequence["Value"] = ()) -> None:
+        self.shape: Shape = tuple(shape)
+        self.dtype = dtype
+        self.inputs = tuple(inputs)
+
+    @property
+    def ctype(self) -> str:
+        return CTYPES[self.dtype]
+
+    @abstractmethod
+    def emit(self, scope: "Scope", index: Index) -> str:
+        """Write what is needed to know the element at `index`; return it as an expression."""
+
+
+class Buffer(Value):
+    """Memory: an input, a parameter, or a result that was stored."""
+
+    def __init__(self, name: str, shape: Sequence[Extent], dtype: str) -> None:
+        super().__init__(shape, dtype)
+        self.name = name
+
+    def emit(self, scope: "Scope", index: Index) -> str:
+        return scope.define(self.ctype, f"{self.name}[{index.ravel(self.shape)}]")
+
+
+class Literal(Value):
+    """The same number everywhere."""
+
+    def __init__(self, code: str, dtype: str, shape: Sequence[Extent] = ()) -> None:
+        super().__init__(shape, dtype)
+        self.code = code
+
+    def emit(self, scope: "Scope", index: Index) -> str:
+        return self.code
+
+
+class Coordinate(Value):
+    """The index along one axis, as a number."""
+
+    def __init__(self, shape: Sequence[Extent], axis: int, dtype: str = "int64") -> None:
+        super().__init__(shape, dtype)
+        self._axis = axis
+
+    def emit(self, scope: "Scope", index: Index) -> str:
+        return f"{self.ctype}({index[self._axis]})"
+
+
+class Map(Value):
+    """A function of elements at the same index. `template` is C++ with {0}, {1}... in it."""
+
+    def __init__(
+        self, template: str, inputs: Sequence[Value], dtype: str, shape: Sequence[Extent]
+    ) -> None:
+        super().__init__(shape, dtype, inputs)
+        self.template = template
+
+    def emit(self, scope: "Scope", index: Index) -> str:
+        arguments = [scope.value(value, index) for value in self.inputs]
+        return scope.define(self.ctype, self.template.format(*arguments))
+
+
+class View(Value):
+    """Elements of another value, elsewhere."""
+
+    def __init__(
+        self, source: Value, shape: Sequence[Extent], remap: Callable[[Index], Index]
+    ) -> None:
+        super().__init__(shape, source.dtype, (source,))
+        self.remap = remap
+
+    def emit(self, scope: "Scope", index: Index) -> str:
+        return scope.value(self.inputs[0], self.remap(index))
+
+
+class Guarded(Value):
+    """Elements of another value where a condition on the index holds, something else elsewhere."""
+
+    def __init__(
+        self,
+        source: Value,
+        shape: Sequence[Extent],
+        remap: Callable[[Index], Index],
+        condition: Callable[[Index], str],
+        otherwise: str,
+    ) -> None:
+        super().__init__(shape, source.dtype, (source,))
+        self._remap = remap
+        self._condition = condition
+        self._otherwise = otherwise
+
+    def emit(self, scope: "Scope", index: Index) -> str:
+        condition = self._condition(index)
+        if condition == "true":
+            return scope.value(self.inputs[0], self._remap(index))
+        with scope.guarded(condition) as inner:
+            result = inner.value(self.inputs[0], self._remap(index))
+        return scope.define_guarded(self.ctype, inner, result, self._otherwise)
+
+
+class Joined(Value):
+    """Several values one after the other along an axis."""
+
+    def __init__(
+        self, parts: Sequence[Value], starts: Sequence[str], shape: Sequence[Extent], axis: int
+    ) -> None:
+        super().__init__(shape, parts[0].dtype, parts)
+        self._starts = tuple(starts)
+        self._axis = axis
+
+    def emit(self, scope: "Scope", index: Index) -> str:
+        place = index[self._axis]
+        name = scope.declare(self.ctype, "0")
+        for number, (part, start) in enumerate(zip(self.inputs, self._starts, strict=True)):
+            end = add(start, part.shape[self._axis].code)
+            conditions = [f"{atom(place)} >= {start}"] if number else []
+            conditions += [f"{atom(place)} < {end}"] if number < len(self.inputs) - 1 else []
+            moved = list(index.parts)
+            moved[self._axis] = f"{place} - {atom(start)}" if start != "0" else place
+            with scope.guarded(" && ".join(conditions)) as inner:
+                result = inner.value(part, Index(moved))
+            scope.assign_guarded(name, inner, result)
+        return name
+
+
+class Lookup(Value):
+    """Elements of a stored value at places that other values say."""
+
+    def __init__(
+        self,
+        source: Value,
+        places: Sequence[Value],
+        shape: Sequence[Extent],
+        remap: Callable[[Index, list[str]], Index],
+        place_index: Callable[[Index], Index] = lambda index: index,
+    ) -> None:
+        super().__init__(shape, source.dtype, (source, *places))
+        self._remap = remap
+        self._place_index = place_index
+
+    def emit(self, scope: "Scope", index: Index) -> str:
+        source, *places = self.inputs
+        at = [scope.value(place, self._place_index(index)) for place in places]
+        return scope.value(source, self._remap(index, at))
+
+
+class Reduce(Value):
+    """A value folded along axes, which vanish. The loops of the fold are its own."""
+
+    def __init__(
+        self, source: Value, axes: Sequence[int], op: str, dtype: str, window: bool = False
+    ) -> None:
+        self.axes = tuple(sorted(axes))
+        shape = [extent for axis, extent in enumerate(source.shape) if axis not in self.axes]
+        super().__init__(shape, dtype, (source,))
+        self.op = op
+        self.window = window
+        """Whether the axes are a small window that slides over memory."""
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether the fold runs along memory."""
+        return not self.window and len(self.inputs[0].shape) - 1 in self.axes
+
+    def source_index(self, index: Index, folded: Sequence[str]) -> Index:
+        kept, gone = iter(index.parts), iter(folded)
+        rank = len(self.inputs[0].shape)
+        return Index([next(gone) if axis in self.axes else next(kept) for axis in range(rank)])
+
+    def emit(self, scope: "Scope", index: Index) -> str:
+        return scope.fold(self, index)
+
+
+class Scan(Value):
+    """A running fold along one axis."""
+
+    def __init__(self, source: Value, axis: int, op: str) -> None:
+        super().__init__(source.shape, source.dtype, (source,))
+        self.axis = axis
+        self.op = op
+
+    def emit(self, scope: "Scope", index: Index) -> str:
+        return scope.running(self, index)
+
+
+class Contract(Value):
+    """Sums of products: out[b, m, r, c] = sum over k of left(b, m, k) * right(b, k, r, c)."""
+
+    def __init__(
+        self,
+        left: Value,
+        right: Value,
+        shape: Sequence[Extent],
+        form: "ContractForm",
+    ) -> None:
+        super().__init__(shape, left.dtype, (left, right))
+        self.form = form
+
+    def emit(self, scope: "Scope", index: Index) -> str:
+        return scope.contracted(self)
+
+
+class ContractForm:
+    """How the operands of a contraction are addressed."""
+
+    def __init__(
+        self,
+        batch: Extent,
+        rows: Extent,
+        depth: Extent,
+        lines: Extent,
+        columns: Extent,
+        left: Callable[[str, str, str], Index],
+        right: Callable[[str, str, str, str], Index],
+        out: Callable[[str, str, str, str], Index],
+        left_along: str,
+        right_along: str,
+        copies: str = "1",
+        window: "Window | None" = None,
+    ) -> None:
+        self.batch, self.rows, self.depth = batch, rows, depth
+        self.lines, self.columns = lines, columns
+        self.left, self.right, self.out = left, right, out
+        self.left_along, self.right_along = left_along, right_along
+        """Which index moves along memory: `k`, or the `other` one."""
+        self.copies = copies
+        """How many different left operands there are: batch item b uses number b % copies."""
+        self.window = window
+        """What the right operand is a window of, where it can be read in place."""
+
+
+class Window(NamedTuple):
+    """The image a convolution slides over."""
+
+    source: Value
+    groups: int
+    moves: Sequence["Any"]
+    channels: int
+    """Of one group."""
+
+
+def offset(index: str, factor: int | str, shift: str = "0") -> str:
+    return add(mul(index, str(factor)), shift)
