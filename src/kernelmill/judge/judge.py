@@ -2,9 +2,9 @@
 
 import resource
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 
-from kernelmill.backends.base import Backend
+from kernelmill.backends.base import Backend, BuildFailed
 from kernelmill.candidate import Candidate
 from kernelmill.errors import IsolationError, TaskError
 from kernelmill.judge.bench import RUNNER, Bench
@@ -56,6 +56,18 @@ class Judge:
             except (ReferenceLost, ZygoteLost) as error:
                 lost = error  # the bench is gone with it; a new one may do better
         raise TaskError(f"{task.id}: the reference fails again and again: {lost}") from lost
+
+    def build_ahead(self, candidate: Candidate) -> None:
+        """Leave in the backend's cache what `verify` would build. May be called from any thread.
+
+        Raises BackendUnavailable or IsolationError; what is wrong with the candidate is left for
+        `verify` to say.
+        """
+        self._demand_isolation(candidate)
+        if self.settings.static_rules and self.backend.inspect_sources(candidate):
+            return
+        with suppress(BuildFailed, ZygoteLost):
+            self.backend.build(candidate, self.zygote)
 
     def bench(self, task: Task) -> Bench:
         """A fresh bench for a task; the caller closes it."""
