@@ -7,6 +7,7 @@ from rich.table import Table
 from kernelmill.judge import Latency
 from kernelmill.judge.verdict import CONFIDENCE
 from kernelmill.report.summary import Summary, TaskSummary
+from kernelmill.workspace import Totals
 
 COLOURS = {"faster": "green", "even": "yellow", "slower": "red"}
 
@@ -28,7 +29,7 @@ def conclusion(summary: Summary) -> str:
     totals = summary.totals
     lines = [
         f"{len(summary.solved)} of {len(summary.tasks)} tasks solved, {summary.faster} faster than "
-        f"eager, in {totals.done} attempts; cost {money(summary)}"
+        f"eager, in {totals.done} attempts; cost {money(totals)}"
     ]
     lines += [
         f"set aside: {task.name}: {task.set_aside}" for task in summary.tasks if task.set_aside
@@ -42,8 +43,8 @@ def conclusion(summary: Summary) -> str:
     return "\n".join(lines)
 
 
-def money(summary: Summary) -> str:
-    known, unpriced = summary.totals.known_usd, summary.totals.unpriced
+def money(totals: Totals) -> str:
+    known, unpriced = totals.known_usd, totals.unpriced
     if not unpriced:
         return f"{known:.2f} USD"
     priced = f"{known:.2f} USD and " if known else ""
