@@ -13,10 +13,10 @@ COLOURS = {"faster": "green", "even": "yellow", "slower": "red"}
 
 
 def task_table(summary: Summary) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column("task", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    names = ("attempts", "solved at", "kernel ms", "eager ms", "over eager", "over compile", "best")
+    names = ("attempts", "solved at", "kernel ms", "over eager", "over compile", "best")
     for name in names:
         table.add_column(name, no_wrap=True, justify="right")
     for task in summary.tasks:
@@ -56,14 +56,13 @@ def _cells(task: TaskSummary) -> tuple[str, ...]:
     latency = task.latency
     if latency is None:
         state = "set aside" if task.set_aside else "unsolved"
-        return (f"[red]{state}[/red]", str(task.attempts), solved_at, "", "", "", "", "")
+        return (f"[red]{state}[/red]", str(task.attempts), solved_at, "", "", "", "")
     says = latency.over_eager.verdict
     return (
         f"[{COLOURS[says]}]{says}[/{COLOURS[says]}]",
         str(task.attempts),
         solved_at,
         f"{latency.candidate_ms:.3f}",
-        f"{latency.eager_ms:.3f}",
         escape(str(latency.over_eager)),
         escape(compile_cell(latency)),
         f"#{task.champion}",
