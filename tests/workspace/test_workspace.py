@@ -160,3 +160,21 @@ def test_a_lost_claim_cannot_be_completed(tmp_path: Path) -> None:
         second.claim(campaign, 1)
         with pytest.raises(WorkspaceError, match="not this process's"):
             second.complete(claim, make_result(), ignore)
+
+
+def test_a_disk_that_takes_no_more_is_a_clear_error(tmp_path: Path) -> None:
+    with Workspace(tmp_path, create=True) as workspace:
+        campaign = workspace.create_campaign(SETTINGS, new_tasks("suite/task"))
+        claim = workspace.claim(campaign, 1)
+        assert claim is not None
+        pages = workspace._connection.execute("PRAGMA page_count").fetchone()[0]
+        workspace._connection.execute(f"PRAGMA max_page_count = {pages}")
+        text = "".join(map(str, range(100_000)))
+        with pytest.raises(WorkspaceError, match="full"):
+            workspace.complete(claim, make_result(text=text), ignore)
+        workspace._connection.execute("PRAGMA query_only = ON")
+        with pytest.raises(WorkspaceError, match="cannot be used"):
+            workspace.note(campaign, "begun", "")
+        workspace._connection.execute("PRAGMA query_only = OFF")
+        workspace._connection.execute("PRAGMA max_page_count = 1000000")
+        assert workspace.complete(claim, make_result(text=text), ignore).number == 1

@@ -40,13 +40,25 @@ def open_database(folder: Path, create: bool) -> sqlite3.Connection:
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[Transaction]:
     """All or nothing; begins as a writer, so that it never has to give way halfway."""
-    connection.execute("BEGIN IMMEDIATE")
+    with clear_errors():
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield connection
+            connection.execute("COMMIT")
+        except BaseException:
+            # A full disk may have ended it already.
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+
+@contextmanager
+def clear_errors() -> Iterator[None]:
+    """A disk that is full, read-only or held for too long is no bug: WorkspaceError."""
     try:
-        yield connection
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
+        yield
+    except sqlite3.OperationalError as error:
+        raise WorkspaceError(f"the workspace cannot be used: {error}") from error
 
 
 def _demand_room(folder: Path, create: bool) -> None:

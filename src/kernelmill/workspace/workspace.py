@@ -14,7 +14,7 @@ from kernelmill.errors import UsageError, WorkspaceError
 from kernelmill.generators.base import Decisions, Hint
 from kernelmill.judge import Verdict
 from kernelmill.tasks.task import Task
-from kernelmill.workspace.database import Transaction, open_database, transaction
+from kernelmill.workspace.database import Transaction, clear_errors, open_database, transaction
 from kernelmill.workspace.owners import Owner, forget_the_dead, is_alive
 from kernelmill.workspace.records import (
     Attempt,
@@ -133,8 +133,7 @@ class Workspace:
     def claim(self, campaign: Campaign, task: int) -> Claim | None:
         """The next attempt of a task, or one whose process died; None where none is left."""
         if self._owner is None:
-            self._owner = Owner(self.folder / _OWNERS)
-            forget_the_dead(self.folder / _OWNERS)
+            self._owner = self._register()
         owner, key = self._owner.name, {"campaign": campaign.id, "task": task}
         with transaction(self._connection):
             for row in self._all("planned_attempts", **key):
@@ -231,6 +230,14 @@ class Workspace:
         """The fastest champion of each task over all campaigns on a backend."""
         return [Best(**row) for row in self._all("champions", backend=backend)]
 
+    def _register(self) -> Owner:
+        try:
+            owner = Owner(self.folder / _OWNERS)
+            forget_the_dead(self.folder / _OWNERS)
+        except OSError as error:
+            raise WorkspaceError(f"cannot write in {self.folder}: {error.strerror}") from error
+        return owner
+
     def _store_verdict(self, attempt: int, kind: VerdictKind, verdict: Verdict) -> None:
         self._run("insert_verdict", attempt=attempt, kind=kind, body=_packed(verdict))
 
@@ -238,10 +245,12 @@ class Workspace:
         return "" if self._owner is None else self._owner.name
 
     def _run(self, name: str, /, **values: Any) -> int:
-        return self._connection.execute(query(name), values).rowcount
+        with clear_errors():
+            return self._connection.execute(query(name), values).rowcount
 
     def _all(self, name: str, /, **values: Any) -> list[sqlite3.Row]:
-        return self._connection.execute(query(name), values).fetchall()
+        with clear_errors():
+            return self._connection.execute(query(name), values).fetchall()
 
     def _one(self, name: str, /, **values: Any) -> sqlite3.Row:
         (row,) = self._all(name, **values)
