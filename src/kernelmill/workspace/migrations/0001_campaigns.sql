@@ -80,3 +80,4 @@ CREATE INDEX attempts_by_outcome
     ON attempts (campaign, task, number, state, ratio, latency_ms, parent, wait_seconds,
                  measure_seconds, cost_usd);
 CREATE INDEX events_by_campaign ON events (campaign);
+CREATE INDEX attempts_planned ON attempts (campaign, task, number) WHERE state = 'planned';
