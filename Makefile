@@ -13,7 +13,7 @@ help:
 	@echo "make test-fast     the tests that need no compiler"
 	@echo "make test-compiler the tests that need a C++ compiler"
 	@echo "make test-gpu      the tests that need a CUDA device"
-	@echo "make test-faults   kill the judge, its runners and compilers 50 times"
+	@echo "make test-faults   kill the judge, its runners and compilers 50 times, a campaign 20 times"
 	@echo "make test-suites   screen every built-in task"
 	@echo "make bench         the benchmarks, one after the other"
 	@echo "make docs          write docs/cli.md and docs/exploits.md anew"
@@ -41,7 +41,7 @@ test-gpu: $(VENV)/installed-dev
 	$(BIN)/pytest -m gpu
 
 test-faults: $(VENV)/installed-dev
-	KERNELMILL_KILLS=50 $(BIN)/pytest tests/faults
+	KERNELMILL_KILLS=50 KERNELMILL_CAMPAIGN_KILLS=20 $(BIN)/pytest tests/faults
 
 test-suites: $(VENV)/installed-dev
 	for suite in starter basic fused attention hyper; do \
@@ -50,6 +50,8 @@ test-suites: $(VENV)/installed-dev
 bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/verify_cost.py
 	$(BIN)/python benchmarks/timing_trust.py
+	$(BIN)/python benchmarks/workspace_scale.py
+	$(BIN)/python benchmarks/campaign_overhead.py
 
 docs: $(VENV)/installed-dev
 	$(BIN)/python docs/generate_cli.py

@@ -31,3 +31,7 @@ class IsolationError(KernelmillError):
 
 class GeneratorUnavailable(KernelmillError):
     """A generator cannot answer here: what it needs is missing."""
+
+
+class WorkspaceError(KernelmillError):
+    """A folder is not a workspace, or not one that this version can use."""

@@ -66,3 +66,36 @@ def test_the_task_example_is_a_task(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "hidden shapes" in done.stdout
+
+
+def test_the_example_of_a_workspace_runs() -> None:
+    done = run_python_of("workspace.md")
+    assert done.stdout == "0 campaigns\n", done.stderr
+
+
+def test_the_example_of_a_strategy_conforms(tmp_path: Path) -> None:
+    (tmp_path / "test_afresh.py").write_text(python_of("strategies.md"))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+
+
+def test_every_verb_in_the_page_on_campaigns_is_one() -> None:
+    page = (PROJECT / "docs" / "campaigns.md").read_text()
+    reference = (PROJECT / "docs" / "cli.md").read_text()
+    (block,) = re.findall(r"```sh\n(.*?)```", page, re.S)
+    for line in block.splitlines():
+        verb = line.split()[1]
+        (usage,) = re.findall(rf"## kernelmill {verb}\n\n```text\n(.*?)```", reference, re.S)
+        for option in re.findall(r"--[a-z-]+", line):
+            assert option in usage
+
+
+def python_of(page: str) -> str:
+    (code,) = re.findall(r"```python\n(.*?)```", (PROJECT / "docs" / page).read_text(), re.S)
+    return str(code)
+
+
+def run_python_of(page: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", python_of(page)]
+    return subprocess.run(command, capture_output=True, text=True)

@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from kernelmill import __version__
-from kernelmill.cli import doctor, tasks, verify
+from kernelmill.cli import doctor, report, resume, run, show, status, tasks, verify
 from kernelmill.errors import KernelmillError
 
 _USER_ERROR = 2
@@ -24,6 +25,11 @@ app = typer.Typer(
 )
 app.command("doctor")(doctor.doctor)
 app.command("verify")(verify.verify)
+app.command("run")(run.run)
+app.command("resume")(resume.resume)
+app.command("status")(status.status)
+app.command("show")(show.show)
+app.command("report")(report.report)
 app.add_typer(tasks.app, name="tasks")
 
 
@@ -46,11 +52,18 @@ def _options(
 def main() -> None:
     """Entry of the command: exit code 2 and one line for a user's mistake."""
     try:
-        app()
-    except KernelmillError as error:
+        sys.exit(app(standalone_mode=False))
+    except (KernelmillError, typer.TyperException) as error:
         if "--debug" in sys.argv:
             traceback.print_exc()
-        Console(stderr=True).print(f"[red]error:[/red] {error}", highlight=False, soft_wrap=True)
+        text = _message(error)
+        # A verb without its arguments is answered with its help, which is no error's text.
+        lead = "" if text.startswith("Usage:") else "[red]error:[/red] "
+        Console(stderr=True).print(f"{lead}{escape(text)}", highlight=False, soft_wrap=True)
         sys.exit(_USER_ERROR)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):
         sys.exit(_INTERRUPTED)
+
+
+def _message(error: KernelmillError | typer.TyperException) -> str:
+    return str(error) if isinstance(error, KernelmillError) else error.format_message()

@@ -1,5 +1,6 @@
 """Options that several verbs share."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,4 +16,12 @@ AllowUnsandboxed = Annotated[
         "--allow-unsandboxed",
         help="Run foreign code even where this machine cannot confine it.",
     ),
+]
+DEFAULT_WORKSPACE = Path("kernelmill-workspace")
+Workspace = Annotated[Path, typer.Option(help="The folder of the workspace.")]
+Campaign = Annotated[
+    int | None, typer.Option("--campaign", min=1, help="Its number; the latest by default.")
+]
+MaxMinutes = Annotated[
+    float | None, typer.Option(min=0.01, help="Begin no attempt after this time.")
 ]

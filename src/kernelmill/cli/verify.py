@@ -16,11 +16,11 @@ from kernelmill.candidate import Candidate, Origin, read_candidate
 from kernelmill.cli.options import AllowUnsandboxed, Backend, Scale, Threads
 from kernelmill.cli.terminal import wide_console
 from kernelmill.errors import UsageError
-from kernelmill.judge import Judge, Latency, Settings, Verdict
+from kernelmill.judge import Judge, Settings, Verdict
+from kernelmill.report.tables import COLOURS, compile_cell
 from kernelmill.tasks import TaskFile, load_suite
 
 _REFUSED = 1
-_COLOURS = {"faster": "green", "even": "yellow", "slower": "red"}
 
 
 class _Job(NamedTuple):
@@ -127,16 +127,12 @@ def _cells(verdict: Verdict) -> tuple[str, ...]:
         return (f"[red]refused: {verdict.gate}[/red]", "", "", "", "")
     says = latency.over_eager.verdict
     return (
-        f"[{_COLOURS[says]}]{says}[/{_COLOURS[says]}]",
+        f"[{COLOURS[says]}]{says}[/{COLOURS[says]}]",
         f"{latency.candidate_ms:.3f}",
         f"{latency.eager_ms:.3f}",
         escape(str(latency.over_eager)),
-        escape(_compile_cell(latency)),
+        escape(compile_cell(latency)),
     )
-
-
-def _compile_cell(latency: Latency) -> str:
-    return "" if latency.over_compile is None else str(latency.over_compile)
 
 
 def _summary(verdicts: list[Verdict]) -> str:

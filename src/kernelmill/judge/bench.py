@@ -24,6 +24,9 @@ _SEED_BITS = 60
 _BATCH_NANOSECONDS = 8_000_000
 _MOST_SLOTS = 8
 _MOST_RING_BYTES = 512 << 20
+_PROCESS_BYTES = 128 << 20
+"""What a reference runner has to itself, beside the framework it shares; about, and at most."""
+_PROCESS_FILES = 4
 _REFERENCE_LIMITS = Limits(memory_bytes=16 << 30, lifetime_seconds=24 * 3600)
 
 
@@ -42,6 +45,16 @@ class Bench:
         self.book = CaseBook(task, reference)
         self.eager = self._contestant(reference)
         self.ring = self._make_ring()
+
+    @property
+    def bytes(self) -> int:
+        """About how much memory it holds."""
+        return self.book.bytes + self.ring.bytes + len(self._subjects) * _PROCESS_BYTES
+
+    @property
+    def files(self) -> int:
+        """About how many open files it holds."""
+        return self.book.files + 2 + len(self._subjects) * _PROCESS_FILES
 
     def baselines(self, compiled: bool) -> list[Contestant]:
         """Eager, and torch.compile where wanted: compiled on first use, left out where it fails."""

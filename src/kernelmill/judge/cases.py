@@ -41,6 +41,11 @@ class Case(NamedTuple):
     expected: list[Expected]
     """Never leaves the judge."""
 
+    @property
+    def bytes(self) -> int:
+        answers = sum(one.eager.nbytes + one.exact.nbytes for one in self.expected)
+        return self.given.layout.bytes + answers
+
     def close(self) -> None:
         self.given.close()
 
@@ -60,6 +65,14 @@ class CaseBook:
     @property
     def seeds(self) -> list[int]:
         return [case.seed for case in (*self.trials, *self.stock)]
+
+    @property
+    def bytes(self) -> int:
+        return sum(case.bytes for case in (*self.trials, *self.stock))
+
+    @property
+    def files(self) -> int:
+        return len(self.trials) + len(self.stock)
 
     def renew(self) -> None:
         self._uses += 1
@@ -187,6 +200,10 @@ class Ring:
     @property
     def file(self) -> int:
         return self._blob.file
+
+    @property
+    def bytes(self) -> int:
+        return self._layout.bytes + self._factors.nbytes
 
     def request(self) -> dict[str, Any]:
         first = self._stock[0]

@@ -1,8 +1,8 @@
 """The gates in order: integrity, build, correctness, latency. Each ends the way for the next."""
 
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 import msgspec
 
@@ -27,6 +27,9 @@ _FOREIGN_OF_EAGER = 0.25
 """... or as much time as this share of what eager takes, however much else goes on."""
 _LEAST_LOOKS = 4
 
+Quiet = Callable[[], AbstractContextManager[None]]
+"""Entered while the clock runs: keeps other work off the machine."""
+
 
 class _Refusal(Exception):
     """A gate says no."""
@@ -39,11 +42,14 @@ class _Refusal(Exception):
 class Passage:
     """One candidate's way through the gates. Used once."""
 
-    def __init__(self, backend: Backend, zygote: Zygote, settings: Settings, bench: Bench) -> None:
+    def __init__(
+        self, backend: Backend, zygote: Zygote, settings: Settings, bench: Bench, quiet: Quiet
+    ) -> None:
         self._backend = backend
         self._zygote = zygote
         self._settings = settings
         self._bench = bench
+        self._quiet = quiet
         self._gate = Gate.INTEGRITY
         self._seconds: dict[str, float] = {}
         self._trials: tuple[Trial, ...] = ()
@@ -146,7 +152,7 @@ class Passage:
             kernel_files,
             settings,
         )
-        with bench.stopped():
+        with self._quiet(), bench.stopped():
             try:
                 contest.attach()
                 samples = contest.measure(settings.rounds)

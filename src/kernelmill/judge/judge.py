@@ -1,13 +1,14 @@
 """The judge as a library: one warm process, a bench per task, a verdict per candidate."""
 
+import resource
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 
-from kernelmill.backends.base import Backend
+from kernelmill.backends.base import Backend, BuildFailed
 from kernelmill.candidate import Candidate
 from kernelmill.errors import IsolationError, TaskError
 from kernelmill.judge.bench import RUNNER, Bench
-from kernelmill.judge.gates import Passage
+from kernelmill.judge.gates import Passage, Quiet
 from kernelmill.judge.settings import Settings
 from kernelmill.judge.subject import ReferenceLost
 from kernelmill.judge.verdict import Verdict
@@ -16,7 +17,6 @@ from kernelmill.tasks import prober
 from kernelmill.tasks.loader import TaskFile
 from kernelmill.tasks.task import Task
 
-_OPEN_BENCHES = 4
 _DISTURBANCES = 3
 """How often a verdict is begun when something other than the candidate fails."""
 
@@ -24,9 +24,13 @@ _DISTURBANCES = 3
 class Judge:
     """Judges candidates for one backend. Not for use from several threads at once."""
 
-    def __init__(self, backend: Backend, settings: Settings | None = None) -> None:
+    def __init__(
+        self, backend: Backend, settings: Settings | None = None, quiet: Quiet = nullcontext
+    ) -> None:
+        """`quiet` is entered while the clock runs, for callers who have other work going on."""
         self.backend = backend
         self.settings = settings or Settings()
+        self._quiet = quiet
         modules = (*prober.MODULES, RUNNER, *backend.zygote_modules)
         self.zygote = Zygote(modules, self.settings.threads)
         self._benches: dict[str, Bench] = {}
@@ -53,6 +57,18 @@ class Judge:
                 lost = error  # the bench is gone with it; a new one may do better
         raise TaskError(f"{task.id}: the reference fails again and again: {lost}") from lost
 
+    def build_ahead(self, candidate: Candidate) -> None:
+        """Leave in the backend's cache what `verify` would build. May be called from any thread.
+
+        Raises BackendUnavailable or IsolationError; what is wrong with the candidate is left for
+        `verify` to say.
+        """
+        self._demand_isolation(candidate)
+        if self.settings.static_rules and self.backend.inspect_sources(candidate):
+            return
+        with suppress(BuildFailed, ZygoteLost):
+            self.backend.build(candidate, self.zygote)
+
     def bench(self, task: Task) -> Bench:
         """A fresh bench for a task; the caller closes it."""
         return Bench(task, self.zygote, self.settings.threads)
@@ -71,7 +87,7 @@ class Judge:
 
     def _verify(self, task: Task, candidate: Candidate, compiled: bool) -> Verdict:
         with self._borrowed_bench(task) as bench:
-            passage = Passage(self.backend, self.zygote, self.settings, bench)
+            passage = Passage(self.backend, self.zygote, self.settings, bench, self._quiet)
             return passage.judge(candidate, compiled)
 
     def _demand_isolation(self, candidate: Candidate) -> None:
@@ -93,5 +109,14 @@ class Judge:
             bench.close()
             raise
         self._benches[task.digest] = bench
-        while len(self._benches) > _OPEN_BENCHES:
+        while len(self._benches) > 1 and self._over_full():
             self._benches.pop(next(iter(self._benches))).close()
+
+    def _over_full(self) -> bool:
+        held = sum(bench.bytes for bench in self._benches.values())
+        files = sum(bench.files for bench in self._benches.values())
+        return held > self.settings.bench_bytes or files > _most_files()
+
+
+def _most_files() -> int:
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2

@@ -15,6 +15,8 @@ class Settings(msgspec.Struct, frozen=True):
     seconds: float = 30.0
     """For one answer of a runner: loading, a trial, a batch."""
     limits: Limits = Limits()
+    bench_bytes: int = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
+    """What references, cases and inputs may hold between verdicts; the oldest task's go first."""
     static_rules: bool = True
     """Off only where a test asks what the gates behind the rules would say."""
     allow_unsandboxed: bool = False

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from kernelmill.places import cache_home
+
 
 def cache_folder() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "kernelmill" / "builds"
+    return cache_home() / "builds"
 
 
 def cache_key(parts: Iterable[str]) -> str:

@@ -1,0 +1,93 @@
+"""What does a campaign cost beside its work: neither writing, nor building, nor judging?
+
+    python benchmarks/campaign_overhead.py [--suite starter] [--budget 3] [--rounds 24]
+
+The shipped kernels are replayed in texts no build cache has seen. Every attempt stores how long
+the judge worked on it and how long it stood idle until the attempt was written and built; what is
+left of the wall time is the campaign's own: proposing, storing, showing.
+"""
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from kernelmill.backends import get_backend
+from kernelmill.campaign import Crew, Limits, Watcher, quiet, run_campaign
+from kernelmill.campaign.preflight import describe_task, find_tasks
+from kernelmill.candidate import Candidate
+from kernelmill.generators.base import Draft, Proposal
+from kernelmill.generators.replay import ReplayGenerator
+from kernelmill.judge import Judge, Settings
+from kernelmill.judge.evidence import processor_name
+from kernelmill.strategies import get_strategy
+from kernelmill.workspace import CampaignSettings, Workspace
+
+
+class UnseenTexts(ReplayGenerator):
+    """The same kernels in new words, so that the compiler has work to do."""
+
+    name = "unseen"
+
+    def write(self, proposal: Proposal) -> Draft:
+        draft = super().write(proposal)
+        old = draft.candidate
+        text = f"{old.files['kernel.cpp']}\n// {proposal.seed} {time.time_ns()}\n"
+        files = {**old.files, "kernel.cpp": text}
+        return Draft(Candidate(files, old.origin, old.name), draft.decisions, cost_usd=0.0)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--suite", default="starter")
+    parser.add_argument("--budget", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=24)
+    arguments = parser.parse_args()
+    settings = CampaignSettings(
+        (arguments.suite,), "cpp", "unseen", "best-of-n", arguments.budget, 0, "cpu",
+        Settings().threads, compiled=False, rounds=arguments.rounds,
+    )  # fmt: skip
+    judging = Settings(rounds=arguments.rounds)
+    with (
+        tempfile.TemporaryDirectory() as name,
+        Workspace(Path(name), create=True) as workspace,
+        Judge(get_backend("cpp"), judging, quiet.measuring) as judge,
+    ):
+        tasks = [describe_task(judge, one, "cpu") for one in find_tasks(settings.suites)]
+        campaign = workspace.create_campaign(settings, tasks)
+        crew = Crew(judge, UnseenTexts(), get_strategy("best-of-n"))
+        begun = time.perf_counter()
+        run_campaign(workspace, campaign, crew, Limits(), Watcher())
+        wall = time.perf_counter() - begun
+        show(workspace, wall)
+
+
+def show(workspace: Workspace, wall: float) -> None:
+    campaign = workspace.campaign()
+    totals = workspace.totals(campaign)
+    attempts = [
+        attempt
+        for entry in workspace.tasks(campaign)
+        for attempt in workspace.attempts(campaign, entry.task or 0)
+    ]
+    ahead = sum(a.seconds.generate + a.seconds.build for a in attempts)
+    own = wall - totals.measure_seconds - totals.wait_seconds
+    table = Table("what", "seconds", "share of wall time")
+    for what, seconds in (
+        ("wall time", wall),
+        ("judging", totals.measure_seconds),
+        ("judge idle until written and built", totals.wait_seconds),
+        ("writing and building, overlapped or not", ahead),
+        ("the campaign's own", own),
+    ):
+        table.add_row(what, f"{seconds:.1f}", f"{seconds / wall:.1%}")
+    console = Console(width=100)
+    console.print(table)
+    console.print(f"{totals.done} attempts, {totals.passed} passed; {processor_name()}")
+
+
+if __name__ == "__main__":
+    main()

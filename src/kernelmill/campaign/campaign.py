@@ -1,0 +1,37 @@
+"""One run of a campaign from end to end, on a judge that is ready."""
+
+from typing import NamedTuple
+
+from kernelmill.campaign.finals import measure_champions, write_best
+from kernelmill.campaign.limits import Ending, Limits, obeying_interrupts
+from kernelmill.campaign.loop import Loop
+from kernelmill.campaign.watcher import Watcher
+from kernelmill.generators.base import Generator
+from kernelmill.judge import Judge
+from kernelmill.strategies import Strategy
+from kernelmill.workspace import Campaign, Workspace
+
+
+class Crew(NamedTuple):
+    """Who works on a campaign."""
+
+    judge: Judge
+    generator: Generator
+    strategy: Strategy
+
+
+def run_campaign(
+    workspace: Workspace, campaign: Campaign, crew: Crew, limits: Limits, watcher: Watcher
+) -> Ending:
+    """Work until the budget is spent or a limit is reached; safe to end and begin again.
+
+    Must be called from the main thread: it answers to Ctrl-C.
+    """
+    workspace.note(campaign, "begun", "")
+    with obeying_interrupts(limits):
+        ending = Loop(workspace, campaign, *crew, limits, watcher).run()
+        if ending in (Ending.COMPLETE, Ending.OUT_OF_MONEY) and campaign.settings.compiled:
+            measure_champions(workspace, campaign, crew.judge, limits, watcher)
+        write_best(workspace, campaign.settings.backend)
+    workspace.note(campaign, "ended", ending)
+    return ending

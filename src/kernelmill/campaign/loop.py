@@ -1,0 +1,233 @@
+"""The loop: propose, write, build, judge, store, learn. All tasks advance together.
+
+The judge works in this thread. Writing and building run ahead of it in others, for at most
+LOOKAHEAD attempts, and never while the clock runs. A task has one attempt under way at a time, so
+a proposal always knows every earlier verdict of its own task; of other tasks it may miss the
+last LOOKAHEAD.
+"""
+
+import time
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple
+
+from kernelmill.campaign import quiet
+from kernelmill.campaign.history import StoredHistory, attempt_seed
+from kernelmill.campaign.limits import Ending, Limits
+from kernelmill.campaign.watcher import Watcher
+from kernelmill.errors import TaskError
+from kernelmill.generators.base import Declined, Draft, Generator, Proposal
+from kernelmill.judge import Judge, Verdict
+from kernelmill.judge.verdict import MARGIN
+from kernelmill.strategies import History, Strategy
+from kernelmill.tasks.task import Task
+from kernelmill.workspace import Campaign, Claim, Result, Seconds, State, Workspace
+
+LOOKAHEAD = 2
+
+
+class _Work(NamedTuple):
+    """A task somebody still works on."""
+
+    id: int
+    task: Task
+
+
+class _Prepared(NamedTuple):
+    draft: Draft | None
+    declined: str
+    generate_seconds: float
+    build_seconds: float
+
+
+class _UnderWay(NamedTuple):
+    work: _Work
+    claim: Claim
+    proposal: Proposal
+    prepared: Future[_Prepared]
+
+
+class _Judged(NamedTuple):
+    verdict: Verdict
+    confirming: Verdict | None
+    champion: bool
+    seconds: float
+
+
+class Loop:
+    """One run of a campaign, until its budget is spent or a limit is reached."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        campaign: Campaign,
+        judge: Judge,
+        generator: Generator,
+        strategy: Strategy,
+        limits: Limits,
+        watcher: Watcher,
+    ) -> None:
+        self._workspace = workspace
+        self._campaign = campaign
+        self._judge = judge
+        self._generator = generator
+        self._strategy = strategy
+        self._limits = limits
+        self._watcher = watcher
+        self._open: dict[int, _Work] = {}
+        self._champions: dict[int, float] = {}
+        self._under_way: deque[_UnderWay] = deque()
+        self._totals = workspace.totals(campaign)
+
+    def run(self) -> Ending:
+        """Raises GeneratorUnavailable, BackendUnavailable or IsolationError; `resume` goes on."""
+        self._read_tasks()
+        pool = ThreadPoolExecutor(LOOKAHEAD, "kernelmill-ahead")
+        try:
+            ending = self._run(pool)
+            if self._under_way:
+                self._watcher.stopping(len(self._under_way))
+            while self._under_way:
+                self._finish_first()
+        finally:
+            for one in self._under_way:
+                self._workspace.release(one.claim)
+            pool.shutdown(wait=False, cancel_futures=True)
+        return ending
+
+    def _read_tasks(self) -> None:
+        for entry in self._workspace.tasks(self._campaign):
+            if entry.task is None or entry.described is None or entry.set_aside is not None:
+                continue
+            self._open[entry.task] = _Work(entry.task, entry.described)
+            if entry.champion is not None:
+                ratio = self._workspace.attempt(entry.champion).ratio
+                self._champions[entry.task] = ratio or 0.0
+
+    def _run(self, pool: ThreadPoolExecutor) -> Ending:
+        for work in self._turns():
+            self._make_room(work)
+            if work.id not in self._open:
+                continue
+            ending = self._limits.reached(self._totals, len(self._under_way))
+            if ending is not None:
+                return ending
+            self._begin(work, pool)
+        return Ending.COMPLETE
+
+    def _turns(self) -> Iterator[_Work]:
+        """One attempt for every open task, then the next."""
+        while self._open:
+            yield from tuple(self._open.values())
+
+    def _make_room(self, work: _Work) -> None:
+        while self._under_way and (
+            len(self._under_way) > LOOKAHEAD
+            or any(one.work.id == work.id for one in self._under_way)
+            or self._limits.must_learn_the_price(self._totals, len(self._under_way))
+        ):
+            self._finish_first()
+
+    def _begin(self, work: _Work, pool: ThreadPoolExecutor) -> None:
+        claim = self._workspace.claim(self._campaign, work.id)
+        if claim is None:
+            del self._open[work.id]
+            return
+        seed = attempt_seed(self._campaign, work.task.id, claim.number)
+        history = StoredHistory(self._workspace, self._campaign, work.id, seed)
+        proposal = self._strategy.propose(work.task, history)
+        if (answer := _known_decline(history, proposal)) is not None:
+            self._give_up(work, claim, f"declined: {answer}")
+            return
+        self._watcher.working(work.task.id, "writing")
+        prepared = pool.submit(self._prepare, proposal)
+        self._under_way.append(_UnderWay(work, claim, proposal, prepared))
+
+    def _prepare(self, proposal: Proposal) -> _Prepared:
+        """Runs in another thread, ahead of the judge."""
+        begun = time.perf_counter()
+        try:
+            draft = self._generator.write(proposal)
+        except Declined as declined:
+            return _Prepared(None, str(declined), time.perf_counter() - begun, 0.0)
+        written = time.perf_counter()
+        with quiet.building():
+            building = time.perf_counter()
+            self._judge.build_ahead(draft.candidate)
+        return _Prepared(draft, "", written - begun, time.perf_counter() - building)
+
+    def _finish_first(self) -> None:
+        """Judge and store the attempt that was begun first."""
+        one = self._under_way[0]
+        begun = time.perf_counter()
+        prepared = one.prepared.result()
+        waited = time.perf_counter() - begun
+        judged: _Judged | None = None
+        if prepared.draft is not None:
+            try:
+                judged = self._judged(one.work, prepared.draft)
+            except TaskError as error:
+                self._under_way.popleft()
+                self._give_up(one.work, one.claim, str(error))
+                return
+        self._under_way.popleft()
+        self._store(one, prepared, judged, waited)
+
+    def _judged(self, work: _Work, draft: Draft) -> _Judged:
+        """The verdict; a second one, from a process of its own, where it beats the incumbent."""
+        begun = time.perf_counter()
+        self._watcher.working(work.task.id, "judging")
+        verdict = self._judge.verify(work.task, draft.candidate)
+        confirming = None
+        if self._beats(work.id, verdict, 1 + MARGIN):
+            self._watcher.working(work.task.id, "confirming")
+            confirming = self._judge.verify(work.task, draft.candidate)
+        champion = confirming is not None and self._beats(work.id, confirming, 1.0)
+        return _Judged(verdict, confirming, champion, time.perf_counter() - begun)
+
+    def _beats(self, task: int, verdict: Verdict, margin: float) -> bool:
+        if not verdict.passed or verdict.latency is None:
+            return False
+        return verdict.latency.over_eager.ratio > margin * self._champions.get(task, 0.0)
+
+    def _store(
+        self, one: _UnderWay, prepared: _Prepared, judged: _Judged | None, waited: float
+    ) -> None:
+        seconds = Seconds(
+            prepared.generate_seconds,
+            prepared.build_seconds,
+            waited,
+            judged.seconds if judged is not None else 0.0,
+        )
+        result = Result(
+            one.proposal,
+            seconds,
+            prepared.draft,
+            judged.verdict if judged is not None else None,
+            judged.confirming if judged is not None else None,
+            judged is not None and judged.champion,
+            prepared.declined,
+        )
+        attempt = self._workspace.complete(one.claim, result, self._strategy.observe)
+        if result.champion:
+            self._champions[one.work.id] = attempt.ratio or 0.0
+        self._totals = self._workspace.totals(self._campaign)
+        self._watcher.finished(attempt, result.champion, self._totals)
+
+    def _give_up(self, work: _Work, claim: Claim, reason: str) -> None:
+        self._workspace.release(claim)
+        self._workspace.set_aside(self._campaign, work.id, reason)
+        self._open.pop(work.id, None)
+        self._watcher.set_aside(work.task.id, reason)
+
+
+def _known_decline(history: History, proposal: Proposal) -> str | None:
+    """The last answer, where it was a decline and this would ask the very same again."""
+    last = history.attempts[-1] if history.attempts else None
+    if last is None or last.state != State.DECLINED:
+        return None
+    parent = None if proposal.parent is None else proposal.parent.attempt
+    asked = (proposal.stage, parent, proposal.context, proposal.instruction)
+    same = asked == (last.stage, last.parent, last.context, last.instruction)
+    return last.reason if same else None

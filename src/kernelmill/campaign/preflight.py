@@ -1,0 +1,56 @@
+"""Everything that can be found wrong before anything is spent."""
+
+from collections.abc import Iterator
+
+from kernelmill.backends.base import Backend
+from kernelmill.campaign import quiet
+from kernelmill.errors import BackendUnavailable, TaskError, UsageError
+from kernelmill.generators.base import Generator
+from kernelmill.judge import Judge
+from kernelmill.tasks import TaskFile, load_suite
+from kernelmill.workspace import NewTask
+
+
+def check_tools(backend: Backend, generator: Generator) -> None:
+    """Raises BackendUnavailable, GeneratorUnavailable or WorkspaceError."""
+    missing = [need for need in backend.requirements() if not need.found]
+    if missing:
+        needs = "; ".join(f"{need.name} is missing: {need.remedy}" for need in missing)
+        raise BackendUnavailable(f"backend {backend.name} cannot work here: {needs}")
+    generator.check(backend.name)
+    quiet.check()
+
+
+def find_tasks(suites: tuple[str, ...]) -> list[TaskFile | NewTask]:
+    """The task files behind all names, each once; what is no task file is set aside."""
+    found: dict[str, TaskFile | NewTask] = {}
+    for suite in suites:
+        for entry in _entries(suite):
+            name = entry.id if isinstance(entry, TaskFile) else entry.name
+            if found.setdefault(name, entry) != entry:
+                raise UsageError(f"two different tasks are called {name}: rename one of the files")
+    return list(found.values())
+
+
+def _entries(suite: str) -> Iterator[TaskFile | NewTask]:
+    try:
+        yield from load_suite(suite)
+    except TaskError as error:
+        yield NewTask(suite, None, str(error))
+
+
+def describe_task(judge: Judge, entry: TaskFile | NewTask, scale: str) -> NewTask:
+    """Load one in a cell; what does not load is set aside with the reason."""
+    if isinstance(entry, NewTask):
+        return entry
+    try:
+        return NewTask(entry.id, judge.describe(entry, scale))
+    except TaskError as error:
+        return NewTask(entry.id, None, str(error))
+
+
+def demand_some(tasks: list[NewTask]) -> None:
+    """Raises UsageError where there is nothing to work on."""
+    broken = [new for new in tasks if new.task is None]
+    if len(broken) == len(tasks):
+        raise UsageError(f"none of the tasks loads; the first: {broken[0].set_aside}")

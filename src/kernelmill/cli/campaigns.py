@@ -1,0 +1,94 @@
+"""What `run` and `resume` share: a crew, a watcher, a conclusion."""
+
+import os
+import sys
+from typing import NamedTuple
+
+import typer
+from rich.console import Console
+from rich.live import Live
+
+from kernelmill.backends import get_backend
+from kernelmill.backends.base import Backend
+from kernelmill.campaign import Crew, Ending, Limits, quiet, run_campaign
+from kernelmill.campaign.preflight import check_tools
+from kernelmill.cli.progress import LiveWatcher, PlainWatcher
+from kernelmill.generators import get_generator
+from kernelmill.generators.base import Generator
+from kernelmill.judge import Judge, Settings
+from kernelmill.report import conclusion, summarise, task_table, write_page
+from kernelmill.strategies import Strategy, get_strategy
+from kernelmill.workspace import Campaign, CampaignSettings, Workspace
+
+REPORT = "report.html"
+_INTERRUPTED = 130
+
+
+class Plugins(NamedTuple):
+    backend: Backend
+    generator: Generator
+    strategy: Strategy
+
+
+def find_plugins(settings: CampaignSettings) -> Plugins:
+    """What the settings name, checked before anything is made or spent."""
+    plugins = Plugins(
+        get_backend(settings.backend),
+        get_generator(settings.generator),
+        get_strategy(settings.strategy),
+    )
+    check_tools(plugins.backend, plugins.generator)
+    return plugins
+
+
+def open_judge(settings: CampaignSettings, backend: Backend) -> Judge:
+    judging = Settings(
+        threads=settings.threads,
+        rounds=settings.rounds,
+        allow_unsandboxed=settings.allow_unsandboxed,
+    )
+    return Judge(backend, judging, quiet.measuring)
+
+
+def work(
+    console: Console, workspace: Workspace, campaign: Campaign, crew: Crew, limits: Limits
+) -> None:
+    """Run a campaign in front of the user, then conclude."""
+    try:
+        ending = _watched(console, workspace, campaign, crew, limits)
+    except KeyboardInterrupt:
+        console.print(f"stopped; to go on: {_resume_command(workspace, campaign)}")
+        sys.stdout.flush()
+        # At once: threads that still write or build have nothing to store.
+        os._exit(_INTERRUPTED)
+    conclude(console, workspace, campaign)
+    console.print(f"{ending}", highlight=False)
+    if ending is not Ending.COMPLETE:
+        console.print(f"to go on: {_resume_command(workspace, campaign)}", highlight=False)
+    if ending is Ending.INTERRUPTED:
+        raise typer.Exit(_INTERRUPTED)
+
+
+def conclude(console: Console, workspace: Workspace, campaign: Campaign) -> None:
+    """The table with its evidence, and the page."""
+    summary = summarise(workspace, campaign)
+    console.print(task_table(summary))
+    console.print(conclusion(summary), highlight=False, markup=False, soft_wrap=True)
+    page = workspace.folder / REPORT
+    write_page(summary, page)
+    console.print(f"report: {page}; best kernels: {workspace.folder / 'best'}", highlight=False)
+
+
+def _watched(
+    console: Console, workspace: Workspace, campaign: Campaign, crew: Crew, limits: Limits
+) -> Ending:
+    if not console.is_terminal:
+        plain = PlainWatcher(console, campaign, limits)
+        return run_campaign(workspace, campaign, crew, limits, plain)
+    with Live(console=console, transient=True) as live:
+        watcher = LiveWatcher(console, campaign, workspace.tasks(campaign), limits, live)
+        return run_campaign(workspace, campaign, crew, limits, watcher)
+
+
+def _resume_command(workspace: Workspace, campaign: Campaign) -> str:
+    return f"kernelmill resume {workspace.folder} --campaign {campaign.id}"

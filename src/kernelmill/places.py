@@ -1,0 +1,9 @@
+"""Folders of this user that are shared by everything Kernelmill runs."""
+
+import os
+from pathlib import Path
+
+
+def cache_home() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "kernelmill"

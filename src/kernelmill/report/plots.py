@@ -1,0 +1,138 @@
+"""Plots as SVG, made by hand: no script, no network."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from markupsafe import Markup, escape
+
+from kernelmill.report.summary import Step, Summary
+from kernelmill.workspace import Attempt
+
+_WIDTH, _HEIGHT = 640, 260
+_SMALL_WIDTH, _SMALL_HEIGHT = 200, 90
+_MARGIN = 36
+_BARS = 12
+
+
+class _Frame(NamedTuple):
+    """Maps figures to places in a drawing."""
+
+    width: int
+    height: int
+    margin: int
+    x_end: float
+    y_start: float
+    y_end: float
+
+    def x(self, value: float) -> float:
+        return self.margin + value / max(self.x_end, 1e-9) * (self.width - 2 * self.margin)
+
+    def y(self, value: float) -> float:
+        share = (value - self.y_start) / max(self.y_end - self.y_start, 1e-9)
+        return self.height - self.margin - share * (self.height - 2 * self.margin)
+
+
+def solved_plot(summary: Summary) -> Markup:
+    """How many tasks are solved after so many attempts each."""
+    numbers = sorted(t.solved_at for t in summary.tasks if t.solved_at is not None)
+    most = max((task.attempts for task in summary.tasks), default=1)
+    frame = _Frame(_WIDTH, _HEIGHT, _MARGIN, most, 0, max(1, len(summary.tasks)))
+    points = [(0.0, 0.0)]
+    for count, number in enumerate(numbers, 1):
+        points += [(number, count - 1), (number, count)]
+    points.append((most, len(numbers)))
+    parts = [_axes(frame), _line(frame, points)]
+    parts.append(_text(frame.x(most), _HEIGHT - 10, f"{most} attempts a task", "end"))
+    parts.append(_text(4, frame.y(frame.y_end) - 6, f"{len(summary.tasks)} tasks"))
+    return _svg(_WIDTH, _HEIGHT, parts)
+
+
+def speedup_plot(summary: Summary) -> Markup:
+    """How the champions' speedups over eager are spread, on a logarithmic scale."""
+    ratios = [t.latency.over_eager.ratio for t in summary.tasks if t.latency is not None]
+    if not ratios:
+        return Markup("<p>Nothing is solved yet.</p>")
+    logs = [math.log2(ratio) for ratio in ratios]
+    low, high = math.floor(min(*logs, -1)), math.ceil(max(*logs, 1))
+    counts = [0] * _BARS
+    for value in logs:
+        counts[min(_BARS - 1, int((value - low) / (high - low) * _BARS))] += 1
+    frame = _Frame(_WIDTH, _HEIGHT, _MARGIN, _BARS, 0, max(counts))
+    parts = [_axes(frame)]
+    for index, count in enumerate(counts):
+        left, top = frame.x(index), frame.y(count)
+        parts.append(_bar(left + 1, top, frame.x(index + 1) - left - 2, frame.y(0) - top))
+    for power in range(low, high + 1):
+        place = frame.x((power - low) / (high - low) * _BARS)
+        parts.append(_text(place, _HEIGHT - 18, f"{2.0**power:g}x", "middle"))
+    parts.append(_text(4, frame.y(frame.y_end) - 6, f"{max(counts)} tasks"))
+    return _svg(_WIDTH, _HEIGHT, parts)
+
+
+def trajectory_plot(trajectory: Sequence[Step], attempts: int) -> Markup:
+    """The best ratio of one task over its attempts; the dashed line is eager."""
+    best = max((step.ratio for step in trajectory), default=1.0)
+    frame = _Frame(_SMALL_WIDTH, _SMALL_HEIGHT, 8, max(1, attempts), 0, max(1.0, best) * 1.1)
+    points: list[tuple[float, float]] = []
+    for step in trajectory:
+        if points:
+            points.append((step.number, points[-1][1]))
+        points.append((step.number, step.ratio))
+    if points:
+        points.append((attempts, points[-1][1]))
+    eager = _line(frame, [(0, 1), (frame.x_end, 1)], "eager")
+    parts = [eager, _line(frame, points), *(_dot(frame, step) for step in trajectory)]
+    return _svg(_SMALL_WIDTH, _SMALL_HEIGHT, parts)
+
+
+def lineage_plot(lineage: Sequence[Attempt]) -> Markup:
+    """From the first ancestor to the champion."""
+    step, height = 110, 64
+    parts = []
+    for index, attempt in enumerate(lineage):
+        x = 24 + index * step
+        if index:
+            parts.append(
+                Markup('<line class="axis" x1="{}" y1="24" x2="{}" y2="24"/>').format(
+                    x - step + 10, x - 10
+                )
+            )
+        kind = "passed" if attempt.ratio is not None else "refused"
+        parts.append(Markup('<circle class="{}" cx="{}" cy="24" r="9"/>').format(kind, x))
+        label = f"{attempt.ratio:.2f}x" if attempt.ratio is not None else str(attempt.gate)
+        parts.append(_text(x, 48, f"#{attempt.id}", "middle"))
+        parts.append(_text(x, 60, label, "middle"))
+    return _svg(48 + step * max(0, len(lineage) - 1), height, parts)
+
+
+def _svg(width: int, height: int, parts: Sequence[Markup]) -> Markup:
+    head = Markup('<svg viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img">')
+    return head.format(width, height) + Markup("").join(parts) + Markup("</svg>")
+
+
+def _axes(frame: _Frame) -> Markup:
+    shape = Markup('<path class="axis" d="M{0:.1f} {1:.1f}V{2:.1f}H{3:.1f}"/>')
+    return shape.format(
+        frame.margin, frame.margin, frame.height - frame.margin, frame.width - frame.margin
+    )
+
+
+def _line(frame: _Frame, points: Sequence[tuple[float, float]], kind: str = "line") -> Markup:
+    places = " ".join(f"{frame.x(x):.1f},{frame.y(y):.1f}" for x, y in points)
+    return Markup('<polyline class="{}" points="{}"/>').format(kind, places)
+
+
+def _dot(frame: _Frame, step: Step) -> Markup:
+    x, y = frame.x(step.number), frame.y(step.ratio)
+    return Markup('<circle class="passed" cx="{:.1f}" cy="{:.1f}" r="2.5"/>').format(x, y)
+
+
+def _bar(x: float, y: float, width: float, height: float) -> Markup:
+    shape = Markup('<rect class="bar" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>')
+    return shape.format(x, y, width, height)
+
+
+def _text(x: float, y: float, text: str, anchor: str = "start") -> Markup:
+    shape = Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>')
+    return shape.format(x, y, anchor, escape(text))

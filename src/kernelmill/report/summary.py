@@ -1,0 +1,110 @@
+"""A campaign in figures. Reads the workspace, never the loop."""
+
+import itertools
+from collections.abc import Iterator
+
+import msgspec
+
+from kernelmill.judge import Evidence, Latency, Verdict
+from kernelmill.workspace import (
+    Attempt,
+    Campaign,
+    CampaignTask,
+    Event,
+    Outcome,
+    State,
+    Totals,
+    VerdictKind,
+    Workspace,
+)
+
+
+class Step(msgspec.Struct, frozen=True):
+    """The best ratio so far, from this attempt on."""
+
+    number: int
+    ratio: float
+
+
+class TaskSummary(msgspec.Struct, frozen=True):
+    name: str
+    attempts: int
+    passed: int
+    solved_at: int | None
+    """The number of the first attempt that passed."""
+    set_aside: str | None
+    champion: int | None
+    latency: Latency | None
+    """The champion's, from its final measurement where there is one."""
+    evidence: Evidence | None
+    trajectory: tuple[Step, ...]
+    lineage: tuple[Attempt, ...]
+    """Of the champion, first ancestor first."""
+
+
+class Summary(msgspec.Struct, frozen=True):
+    campaign: Campaign
+    totals: Totals
+    tasks: tuple[TaskSummary, ...]
+    events: tuple[Event, ...]
+
+    @property
+    def solved(self) -> list[TaskSummary]:
+        return [task for task in self.tasks if task.champion is not None]
+
+    @property
+    def faster(self) -> int:
+        latencies = [task.latency for task in self.tasks if task.latency is not None]
+        return sum(latency.over_eager.verdict == "faster" for latency in latencies)
+
+    @property
+    def evidence(self) -> Evidence | None:
+        return next((t.evidence for t in self.tasks if t.evidence is not None), None)
+
+
+def summarise(workspace: Workspace, campaign: Campaign) -> Summary:
+    outcomes = {
+        task: list(group)
+        for task, group in itertools.groupby(workspace.outcomes(campaign), lambda o: o.task)
+    }
+    tasks = tuple(
+        _task_summary(workspace, entry, outcomes.get(entry.task or -1, []))
+        for entry in workspace.tasks(campaign)
+    )
+    totals = workspace.totals(campaign)
+    return Summary(campaign, totals, tasks, tuple(workspace.events(campaign)))
+
+
+def _task_summary(
+    workspace: Workspace, entry: CampaignTask, outcomes: list[Outcome]
+) -> TaskSummary:
+    passed = [outcome for outcome in outcomes if outcome.state == State.PASSED]
+    verdict = _last_verdict(workspace, entry.champion)
+    lineage = () if entry.champion is None else workspace.lineage(workspace.attempt(entry.champion))
+    return TaskSummary(
+        name=entry.name,
+        attempts=len(outcomes),
+        passed=len(passed),
+        solved_at=passed[0].number if passed else None,
+        set_aside=entry.set_aside,
+        champion=entry.champion,
+        latency=None if verdict is None else verdict.latency,
+        evidence=None if verdict is None else verdict.evidence,
+        trajectory=tuple(_trajectory(passed)),
+        lineage=tuple(lineage),
+    )
+
+
+def _last_verdict(workspace: Workspace, champion: int | None) -> Verdict | None:
+    if champion is None:
+        return None
+    final = workspace.verdict(champion, VerdictKind.FINAL)
+    return final if final is not None and final.passed else workspace.verdict(champion)
+
+
+def _trajectory(passed: list[Outcome]) -> Iterator[Step]:
+    best = 0.0
+    for outcome in passed:
+        if outcome.ratio is not None and outcome.ratio > best:
+            best = outcome.ratio
+            yield Step(outcome.number, best)

@@ -1,0 +1,73 @@
+"""The figures as tables for a terminal."""
+
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from kernelmill.judge import Latency
+from kernelmill.judge.verdict import CONFIDENCE
+from kernelmill.report.summary import Summary, TaskSummary
+from kernelmill.workspace import Totals
+
+COLOURS = {"faster": "green", "even": "yellow", "slower": "red"}
+
+
+def task_table(summary: Summary) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    table.add_column("task", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    names = ("attempts", "solved at", "kernel ms", "over eager", "over compile", "best")
+    for name in names:
+        table.add_column(name, no_wrap=True, justify="right")
+    for task in summary.tasks:
+        table.add_row(escape(task.name), *_cells(task))
+    return table
+
+
+def conclusion(summary: Summary) -> str:
+    """What was reached, at what cost, and on what evidence."""
+    totals = summary.totals
+    lines = [
+        f"{len(summary.solved)} of {len(summary.tasks)} tasks solved, {summary.faster} faster than "
+        f"eager, in {totals.done} attempts; cost {money(totals)}"
+    ]
+    lines += [
+        f"set aside: {task.name}: {task.set_aside}" for task in summary.tasks if task.set_aside
+    ]
+    if (evidence := summary.evidence) is not None:
+        lines.append(
+            f"{evidence.processor}, {evidence.threads} threads, torch "
+            f"{evidence.versions['torch']}, {evidence.versions['build']}, isolation "
+            f"{evidence.isolation}; ratios with {CONFIDENCE:.0%} intervals"
+        )
+    return "\n".join(lines)
+
+
+def money(totals: Totals) -> str:
+    known, unpriced = totals.known_usd, totals.unpriced
+    if not unpriced:
+        return f"{known:.2f} USD"
+    priced = f"{known:.2f} USD and " if known else ""
+    return f"{priced}unknown for {unpriced} attempts"
+
+
+def _cells(task: TaskSummary) -> tuple[str, ...]:
+    solved_at = "" if task.solved_at is None else str(task.solved_at)
+    latency = task.latency
+    if latency is None:
+        state = "set aside" if task.set_aside else "unsolved"
+        return (f"[red]{state}[/red]", str(task.attempts), solved_at, "", "", "", "")
+    says = latency.over_eager.verdict
+    return (
+        f"[{COLOURS[says]}]{says}[/{COLOURS[says]}]",
+        str(task.attempts),
+        solved_at,
+        f"{latency.candidate_ms:.3f}",
+        escape(str(latency.over_eager)),
+        escape(compile_cell(latency)),
+        f"#{task.champion}",
+    )
+
+
+def compile_cell(latency: Latency) -> str:
+    return "" if latency.over_compile is None else str(latency.over_compile)

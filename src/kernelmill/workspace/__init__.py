@@ -1,0 +1,39 @@
+"""The workspace: one folder, one database that campaigns write and everybody reads."""
+
+from kernelmill.workspace.database import Transaction
+from kernelmill.workspace.records import (
+    Attempt,
+    Best,
+    Campaign,
+    CampaignSettings,
+    CampaignTask,
+    Claim,
+    Event,
+    NewTask,
+    Outcome,
+    Result,
+    Seconds,
+    State,
+    Totals,
+    VerdictKind,
+)
+from kernelmill.workspace.workspace import Workspace
+
+__all__ = [
+    "Attempt",
+    "Best",
+    "Campaign",
+    "CampaignSettings",
+    "CampaignTask",
+    "Claim",
+    "Event",
+    "NewTask",
+    "Outcome",
+    "Result",
+    "Seconds",
+    "State",
+    "Totals",
+    "Transaction",
+    "VerdictKind",
+    "Workspace",
+]

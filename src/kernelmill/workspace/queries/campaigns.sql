@@ -1,0 +1,1 @@
+SELECT id, made_at, settings FROM campaigns ORDER BY id

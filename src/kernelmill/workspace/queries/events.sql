@@ -1,0 +1,1 @@
+SELECT at, kind, text FROM events WHERE campaign = :campaign ORDER BY id

@@ -1,0 +1,1 @@
+INSERT INTO campaigns (made_at, settings) VALUES (:made_at, :settings) RETURNING id

@@ -1,0 +1,1 @@
+INSERT INTO events (campaign, at, kind, text) VALUES (:campaign, :at, :kind, :text)

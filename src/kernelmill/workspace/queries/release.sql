@@ -1,0 +1,1 @@
+DELETE FROM attempts WHERE id = :attempt AND state = 'planned' AND owner = :owner

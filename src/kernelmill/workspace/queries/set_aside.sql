@@ -1,0 +1,1 @@
+UPDATE campaign_tasks SET set_aside = :reason WHERE campaign = :campaign AND task = :task

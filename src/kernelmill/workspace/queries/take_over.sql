@@ -1,0 +1,1 @@
+UPDATE attempts SET owner = :owner, planned_at = :at WHERE id = :attempt

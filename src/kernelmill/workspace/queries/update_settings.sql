@@ -1,0 +1,1 @@
+UPDATE campaigns SET settings = :settings WHERE id = :campaign

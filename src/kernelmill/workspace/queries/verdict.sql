@@ -1,0 +1,1 @@
+SELECT body FROM verdicts WHERE attempt = :attempt AND kind = :kind

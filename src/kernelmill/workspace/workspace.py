@@ -1,0 +1,321 @@
+"""Typed access to a workspace: what campaigns write, and what everybody reads."""
+
+import datetime
+import sqlite3
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from kernelmill.candidate import Candidate, Origin
+from kernelmill.errors import UsageError, WorkspaceError
+from kernelmill.generators.base import Decisions, Hint
+from kernelmill.judge import Verdict
+from kernelmill.tasks.task import Task
+from kernelmill.workspace.database import Transaction, clear_errors, open_database, transaction
+from kernelmill.workspace.owners import Owner, forget_the_dead, is_alive
+from kernelmill.workspace.records import (
+    Attempt,
+    Best,
+    Campaign,
+    CampaignSettings,
+    CampaignTask,
+    Claim,
+    Event,
+    NewTask,
+    Outcome,
+    Result,
+    Seconds,
+    Totals,
+    VerdictKind,
+)
+from kernelmill.workspace.sql import query
+
+_OWNERS = "owners"
+_T = TypeVar("_T")
+Observer = Callable[[Attempt, Transaction], None]
+
+
+class Workspace:
+    """One folder, one database. Several processes may hold it; one thread may use this object."""
+
+    def __init__(self, folder: Path, create: bool = False) -> None:
+        """Open, or make, the workspace in a folder. Raises WorkspaceError."""
+        self.folder = folder
+        self._connection = open_database(folder, create)
+        self._owner: Owner | None = None
+
+    def close(self) -> None:
+        self._connection.close()
+        if self._owner is not None:
+            self._owner.close()
+            self._owner = None
+
+    def __enter__(self) -> "Workspace":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Campaigns
+
+    def create_campaign(self, settings: CampaignSettings, tasks: Sequence[NewTask]) -> Campaign:
+        with transaction(self._connection):
+            made_at = _now()
+            row = self._one("insert_campaign", made_at=made_at, settings=_json(settings))
+            campaign = Campaign(row["id"], made_at, settings)
+            for position, new in enumerate(tasks):
+                digest = new.task.digest if new.task is not None else ""
+                if new.task is not None:
+                    self._run("insert_task", name=new.name, digest=digest, body=_packed(new.task))
+                self._run(
+                    "insert_campaign_task",
+                    campaign=campaign.id,
+                    position=position,
+                    name=new.name,
+                    digest=digest,
+                    set_aside=new.set_aside,
+                )
+        return campaign
+
+    def campaigns(self) -> list[Campaign]:
+        return [
+            Campaign(
+                row["id"],
+                row["made_at"],
+                msgspec.json.decode(row["settings"], type=CampaignSettings),
+            )
+            for row in self._all("campaigns")
+        ]
+
+    def campaign(self, number: int | None = None) -> Campaign:
+        """The one with this number, or the latest. Raises UsageError where there is none."""
+        campaigns = self.campaigns()
+        if not campaigns:
+            raise UsageError(f"{self.folder} holds no campaign yet")
+        if number is None:
+            return campaigns[-1]
+        for campaign in campaigns:
+            if campaign.id == number:
+                return campaign
+        raise UsageError(f"{self.folder} has no campaign {number}; the last is {campaigns[-1].id}")
+
+    def change_settings(self, campaign: Campaign, settings: CampaignSettings) -> Campaign:
+        self._run("update_settings", campaign=campaign.id, settings=_json(settings))
+        return msgspec.structs.replace(campaign, settings=settings)
+
+    def tasks(self, campaign: Campaign) -> list[CampaignTask]:
+        return [
+            CampaignTask(
+                row["position"],
+                row["name"],
+                row["task"],
+                row["set_aside"],
+                row["champion"],
+                None if row["body"] is None else _unpacked(row["body"], Task),
+            )
+            for row in self._all("campaign_tasks", campaign=campaign.id)
+        ]
+
+    def set_aside(self, campaign: Campaign, task: int, reason: str) -> None:
+        self._run("set_aside", campaign=campaign.id, task=task, reason=reason)
+
+    def note(self, campaign: Campaign, kind: str, text: str) -> None:
+        self._run("insert_event", campaign=campaign.id, at=_now(), kind=kind, text=text)
+
+    def events(self, campaign: Campaign) -> list[Event]:
+        return [Event(**row) for row in self._all("events", campaign=campaign.id)]
+
+    # Attempts
+
+    def claim(self, campaign: Campaign, task: int) -> Claim | None:
+        """The next attempt of a task, or one whose process died; None where none is left."""
+        if self._owner is None:
+            self._owner = self._register()
+        owner, key = self._owner.name, {"campaign": campaign.id, "task": task}
+        with transaction(self._connection):
+            for row in self._all("planned_attempts", **key):
+                if not is_alive(self.folder / _OWNERS, row["owner"]):
+                    self._run("take_over", attempt=row["id"], owner=owner, at=_now())
+                    return Claim(row["id"], row["number"])
+            budget = campaign.settings.budget
+            rows = self._all("plan_next", **key, owner=owner, at=_now(), budget=budget)
+            return Claim(rows[0]["id"], rows[0]["number"]) if rows else None
+
+    def release(self, claim: Claim) -> None:
+        """Give a claimed attempt back as if it had never been planned."""
+        self._run("release", attempt=claim.attempt, owner=self._owner_name())
+
+    def complete(self, claim: Claim, result: Result, observe: Observer) -> Attempt:
+        """Store everything about an attempt, and what is learned from it, or nothing at all."""
+        with transaction(self._connection):
+            draft = result.draft
+            if draft is not None:
+                files = _packed(draft.candidate.files)
+                self._run("insert_source", digest=draft.candidate.digest, files=files)
+            values = _columns(result)
+            changed = self._run(
+                "complete", attempt=claim.attempt, owner=self._owner_name(), **values
+            )
+            if changed != 1:
+                raise WorkspaceError(f"attempt {claim.attempt} is not this process's any more")
+            for kind, verdict in (
+                (VerdictKind.FIRST, result.verdict),
+                (VerdictKind.CONFIRMING, result.confirming),
+            ):
+                if verdict is not None:
+                    self._store_verdict(claim.attempt, kind, verdict)
+            attempt = self.attempt(claim.attempt)
+            if result.champion:
+                self._run(
+                    "set_champion",
+                    campaign=attempt.campaign,
+                    task=attempt.task,
+                    attempt=attempt.id,
+                )
+            observe(attempt, self._connection)
+        return attempt
+
+    def attempt(self, number: int) -> Attempt:
+        """Raises UsageError where there is none, or it is not finished."""
+        rows = self._all("attempt", attempt=number)
+        if not rows:
+            raise UsageError(f"{self.folder} has no attempt {number}")
+        if rows[0]["done_at"] is None:
+            raise UsageError(f"attempt {number} is not finished yet")
+        return _attempt(rows[0])
+
+    def attempts(self, campaign: Campaign, task: int) -> tuple[Attempt, ...]:
+        """The finished ones, in order."""
+        rows = self._all("attempts_of_task", campaign=campaign.id, task=task)
+        return tuple(_attempt(row) for row in rows)
+
+    def lineage(self, attempt: Attempt) -> list[Attempt]:
+        """From the first ancestor to the attempt itself."""
+        line = [attempt]
+        while line[-1].parent is not None:
+            line.append(self.attempt(line[-1].parent))
+        return line[::-1]
+
+    def candidate(self, attempt: Attempt) -> Candidate | None:
+        if attempt.source is None or attempt.origin is None:
+            return None
+        packed = self._one("source", digest=attempt.source)["files"]
+        files = _unpacked(packed, dict[str, str])
+        return Candidate(files, Origin(attempt.origin), f"attempt {attempt.id}")
+
+    def verdict(self, attempt: int, kind: VerdictKind | None = None) -> Verdict | None:
+        """Of one kind, or the one that decided: a confirming verdict outranks the first."""
+        kinds = (VerdictKind.CONFIRMING, VerdictKind.FIRST) if kind is None else (kind,)
+        for one in kinds:
+            for row in self._all("verdict", attempt=attempt, kind=one):
+                return _unpacked(row["body"], Verdict)
+        return None
+
+    def store_final(self, attempt: int, verdict: Verdict) -> None:
+        self._store_verdict(attempt, VerdictKind.FINAL, verdict)
+
+    # Sums
+
+    def totals(self, campaign: Campaign) -> Totals:
+        return Totals(**self._one("totals", campaign=campaign.id))
+
+    def outcomes(self, campaign: Campaign) -> list[Outcome]:
+        rows = self._all("outcomes", campaign=campaign.id)
+        return msgspec.convert([tuple(row) for row in rows], list[Outcome])
+
+    def best(self, backend: str) -> list[Best]:
+        """The fastest champion of each task over all campaigns on a backend."""
+        return [Best(**row) for row in self._all("champions", backend=backend)]
+
+    def _register(self) -> Owner:
+        try:
+            owner = Owner(self.folder / _OWNERS)
+            forget_the_dead(self.folder / _OWNERS)
+        except OSError as error:
+            raise WorkspaceError(f"cannot write in {self.folder}: {error.strerror}") from error
+        return owner
+
+    def _store_verdict(self, attempt: int, kind: VerdictKind, verdict: Verdict) -> None:
+        self._run("insert_verdict", attempt=attempt, kind=kind, body=_packed(verdict))
+
+    def _owner_name(self) -> str:
+        return "" if self._owner is None else self._owner.name
+
+    def _run(self, name: str, /, **values: Any) -> int:
+        with clear_errors():
+            return self._connection.execute(query(name), values).rowcount
+
+    def _all(self, name: str, /, **values: Any) -> list[sqlite3.Row]:
+        with clear_errors():
+            return self._connection.execute(query(name), values).fetchall()
+
+    def _one(self, name: str, /, **values: Any) -> sqlite3.Row:
+        (row,) = self._all(name, **values)
+        return row
+
+
+def _columns(result: Result) -> dict[str, Any]:
+    """A result as the columns of an attempt."""
+    proposal, draft, verdict = result.proposal, result.draft, result.deciding
+    latency = verdict.latency if verdict is not None and verdict.passed else None
+    candidate = draft.candidate if draft is not None else None
+    seconds = msgspec.structs.asdict(result.seconds)
+    return {
+        "state": result.state,
+        "done_at": _now(),
+        "stage": proposal.stage,
+        "seed": proposal.seed,
+        "parent": proposal.parent.attempt if proposal.parent is not None else None,
+        "instruction": proposal.instruction,
+        "context": _packed(proposal.context),
+        "gate": verdict.gate if verdict is not None else None,
+        "reason": _reason(result),
+        "latency_ms": latency.candidate_ms if latency is not None else None,
+        "ratio": latency.over_eager.ratio if latency is not None else None,
+        "tokens_in": draft.tokens_in if draft is not None else None,
+        "tokens_out": draft.tokens_out if draft is not None else None,
+        "cost_usd": draft.cost_usd if draft is not None else None,
+        "prediction": draft.prediction if draft is not None else "",
+        "decisions": _json(draft.decisions if draft is not None else {}),
+        "origin": candidate.origin if candidate is not None else None,
+        "source": candidate.digest if candidate is not None else None,
+        **{f"{name}_seconds": value for name, value in seconds.items()},
+    }
+
+
+def _reason(result: Result) -> str:
+    verdict = result.deciding
+    if verdict is None:
+        return result.declined
+    if not verdict.feedback:
+        return ""
+    first = verdict.feedback[0]
+    return f"{first.gate}: {first.kind}: {first.summary}"
+
+
+def _attempt(row: sqlite3.Row) -> Attempt:
+    names = {field.name for field in msgspec.structs.fields(Attempt)}
+    values = {name: row[name] for name in row.keys() if name in names}  # noqa: SIM118
+    values["seconds"] = {field: row[f"{field}_seconds"] for field in Seconds.__struct_fields__}
+    values["decisions"] = msgspec.json.decode(row["decisions"], type=Decisions)
+    values["context"] = _unpacked(row["context"], tuple[Hint, ...])
+    return msgspec.convert(values, Attempt)
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _packed(value: object) -> bytes:
+    return zlib.compress(msgspec.json.encode(value))
+
+
+def _unpacked(packed: bytes, kind: type[_T]) -> _T:
+    return msgspec.json.decode(zlib.decompress(packed), type=kind)
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")

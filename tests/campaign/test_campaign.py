@@ -1,0 +1,225 @@
+"""The real loop with a real judge and compiler, and recorded candidates."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from judge.kernels import KERNEL, MODEL, TASK
+from kernelmill.backends import get_backend
+from kernelmill.campaign import Crew, Ending, Limits, Watcher, quiet, run_campaign
+from kernelmill.campaign.preflight import describe_task, find_tasks
+from kernelmill.candidate import Candidate, Origin
+from kernelmill.errors import GeneratorUnavailable
+from kernelmill.generators.base import Draft, Generator, Proposal, Stage
+from kernelmill.generators.replay import ReplayGenerator
+from kernelmill.judge import Judge, Settings
+from kernelmill.strategies import get_strategy
+from kernelmill.workspace import (
+    Attempt,
+    Campaign,
+    State,
+    Totals,
+    VerdictKind,
+    Workspace,
+)
+from samples import SETTINGS
+
+pytestmark = [pytest.mark.compiler, pytest.mark.isolation]
+WRONG = KERNEL.replace("2 *", "3 *")
+BROKEN = KERNEL.replace("#pragma", "pragma")
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two small tasks; recordings of an honest, a wrong and a broken kernel for the first."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "one.py").write_text(TASK)
+    (tmp_path / "two.py").write_text(TASK.replace("rows = 64", "rows = 32"))
+    for task, name, kernel in (
+        ("one", "honest", KERNEL), ("one", "wrong", WRONG), ("one", "broken", BROKEN),
+        ("two", "honest", KERNEL),
+    ):  # fmt: skip
+        folder = tmp_path / "recorded" / task / name
+        folder.mkdir(parents=True)
+        (folder / "model.py").write_text(MODEL)
+        (folder / "kernel.cpp").write_text(kernel)
+    return tmp_path
+
+
+@pytest.fixture
+def workspace(home: Path) -> Workspace:
+    return Workspace(home / "workspace", create=True)
+
+
+def begin(judge: Judge, workspace: Workspace, home: Path, budget: int = 2) -> Campaign:
+    entries = find_tasks((str(home / "one.py"), str(home / "two.py")))
+    tasks = [describe_task(judge, entry, "cpu") for entry in entries]
+    return workspace.create_campaign(msgspec.structs.replace(SETTINGS, budget=budget), tasks)
+
+
+def crew(judge: Judge, generator: Generator, strategy: str = "refine") -> Crew:
+    return Crew(judge, generator, get_strategy(strategy))
+
+
+def test_recordings_are_tried_in_turn_and_the_best_is_confirmed_and_kept(
+    judge: Judge, workspace: Workspace, home: Path
+) -> None:
+    campaign = begin(judge, workspace, home, budget=5)
+    replay = ReplayGenerator(str(home / "recorded"))
+    ending = run_campaign(workspace, campaign, crew(judge, replay), Limits(), Watcher())
+    assert ending is Ending.COMPLETE
+    one, two = workspace.tasks(campaign)
+    first = workspace.attempts(campaign, 1)
+    states = sorted(attempt.state for attempt in first)
+    assert states == [State.DECLINED, State.PASSED, State.REFUSED, State.REFUSED]
+    assert first[-1].state is State.DECLINED
+    assert {a.gate for a in first if a.state is State.REFUSED} == {"build", "correctness"}
+    # After the same decline nobody asks again, and the attempt that would have is not counted.
+    assert one.set_aside is not None and one.set_aside.startswith("declined: all recordings")
+    assert [a.state for a in workspace.attempts(campaign, 2)] == [State.PASSED, State.DECLINED]
+    assert one.champion is not None and two.champion is not None
+    confirmed = workspace.verdict(one.champion, VerdictKind.CONFIRMING)
+    assert confirmed is not None and confirmed.passed
+    champion = workspace.attempt(one.champion)
+    assert champion.ratio == confirmed.latency.over_eager.ratio  # type: ignore[union-attr]
+    assert (workspace.folder / "best" / "one" / "kernel.cpp").read_text() == KERNEL
+    assert (workspace.folder / "best" / "two" / "verdict.json").is_file()
+    later = [a for a in first if a.number > champion.number]
+    assert all(a.parent == champion.id and a.stage is Stage.REFINE for a in later)
+
+
+def test_torch_compile_joins_in_the_end(judge: Judge, workspace: Workspace, home: Path) -> None:
+    campaign = begin(judge, workspace, home, budget=1)
+    settings = msgspec.structs.replace(campaign.settings, compiled=True)
+    campaign = workspace.change_settings(campaign, settings)
+    generator = Fixed()
+    run_campaign(workspace, campaign, crew(judge, generator), Limits(), Watcher())
+    for entry in workspace.tasks(campaign):
+        assert entry.champion is not None
+        final = workspace.verdict(entry.champion, VerdictKind.FINAL)
+        assert final is not None and final.latency is not None
+        assert final.latency.over_compile is not None
+
+
+class Fixed(Generator):
+    """The honest kernel in ever new words, at a price, after doing something."""
+
+    name = "fixed"
+
+    def __init__(
+        self, cost: float | None = 0.0, before: Callable[[Proposal], None] | None = None
+    ) -> None:
+        self._cost = cost
+        self._before = before
+
+    def write(self, proposal: Proposal) -> Draft:
+        if self._before is not None:
+            self._before(proposal)
+        files = {"model.py": MODEL, "kernel.cpp": f"{KERNEL}// {proposal.seed}\n"}
+        return Draft(Candidate(files, Origin.FILE), cost_usd=self._cost)
+
+    def check(self, backend: str) -> None:
+        pass
+
+
+def test_money_is_a_hard_limit(judge: Judge, workspace: Workspace, home: Path) -> None:
+    campaign = begin(judge, workspace, home, budget=3)
+    limits = Limits(max_usd=0.25)
+    ending = run_campaign(workspace, campaign, crew(judge, Fixed(0.1)), limits, Watcher())
+    assert ending is Ending.OUT_OF_MONEY
+    totals = workspace.totals(campaign)
+    assert (totals.done, totals.planned) == (2, 0)
+    assert totals.known_usd == pytest.approx(0.2)
+
+
+def test_an_unknown_price_ends_it_after_one_draft(
+    judge: Judge, workspace: Workspace, home: Path
+) -> None:
+    campaign = begin(judge, workspace, home)
+    limits = Limits(max_usd=5.0)
+    ending = run_campaign(workspace, campaign, crew(judge, Fixed(None)), limits, Watcher())
+    assert ending is Ending.PRICE_UNKNOWN
+    assert workspace.totals(campaign).unpriced == 1
+
+
+class Interrupting(Watcher):
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self.left = -1
+
+    def finished(self, attempt: Attempt, champion: bool, totals: Totals) -> None:
+        if attempt.id == 1:
+            self._limits.interrupt()
+
+    def stopping(self, in_flight: int) -> None:
+        self.left = in_flight
+
+
+def test_an_interrupt_finishes_what_is_under_way_and_resuming_does_the_rest(
+    judge: Judge, workspace: Workspace, home: Path
+) -> None:
+    campaign = begin(judge, workspace, home, budget=3)
+    limits = Limits()
+    watcher = Interrupting(limits)
+    ending = run_campaign(workspace, campaign, crew(judge, Fixed()), limits, watcher)
+    assert ending is Ending.INTERRUPTED
+    totals = workspace.totals(campaign)
+    assert (totals.done, totals.planned, watcher.left) == (2, 0, 1)
+    ending = run_campaign(workspace, campaign, crew(judge, Fixed()), Limits(), Watcher())
+    assert ending is Ending.COMPLETE
+    assert workspace.totals(campaign).done == 6
+
+
+def test_a_generator_that_fails_leaves_nothing_planned(
+    judge: Judge, workspace: Workspace, home: Path
+) -> None:
+    def fail(proposal: Proposal) -> None:
+        if proposal.task.id == "two":
+            raise GeneratorUnavailable("it is gone")
+
+    campaign = begin(judge, workspace, home)
+    with pytest.raises(GeneratorUnavailable, match="it is gone"):
+        run_campaign(workspace, campaign, crew(judge, Fixed(before=fail)), Limits(), Watcher())
+    totals = workspace.totals(campaign)
+    assert (totals.done, totals.planned) == (1, 0)
+
+
+def test_nothing_is_built_while_the_clock_runs(workspace: Workspace, home: Path) -> None:
+    """Enter the clock's lock as the judge does; a builder must wait until it is left."""
+    built = threading.Event()
+
+    def build() -> None:
+        with quiet.building():
+            built.set()
+
+    with quiet.measuring():
+        builder = threading.Thread(target=build)
+        builder.start()
+        assert not built.wait(0.2)
+    assert built.wait(10)
+    builder.join()
+
+
+def test_the_judge_is_quiet_around_the_clock_only(home: Path) -> None:
+    entered = []
+
+    class Spy:
+        def __enter__(self) -> None:
+            entered.append("in")
+
+        def __exit__(self, *_: object) -> None:
+            entered.append("out")
+
+    with Judge(get_backend("cpp"), Settings(rounds=5), Spy) as judge:
+        (entry,) = find_tasks((str(home / "one.py"),))
+        task = describe_task(judge, entry, "cpu").task
+        assert task is not None
+        wrong = Candidate({"model.py": MODEL, "kernel.cpp": WRONG}, Origin.FILE)
+        assert not judge.verify(task, wrong).passed
+        assert entered == []
+        honest = Candidate({"model.py": MODEL, "kernel.cpp": KERNEL}, Origin.FILE)
+        assert judge.verify(task, honest).passed
+        assert entered == ["in", "out"]
