@@ -28,7 +28,7 @@ CATALOGUE: tuple[Decision, ...] = (
     Decision("accumulate", ("blocked", "float", "double"), "nest", "how sums are carried: float in blocks joined in double, float, double"),
     Decision("moments", ("two-pass", "one-pass"), "nest", "variance from differences, or from squares in the same pass as the mean"),
     Decision("lanes", (64, 16, 32, 128), "nest", "elements side by side where a fold does not run along memory"),
-    Decision("keep_rows", (False, True), "nest", "store a row that is used again after a fold instead of computing it twice"),
+    Decision("keep_rows", (True, False), "nest", "store a row that is used again after a fold instead of computing it twice"),
     Decision("parallel", ("outer", "none"), "all", "which loops are shared among the threads"),
     Decision("tile", ("14x2", "8x3", "6x4", "4x4", "12x2"), "contraction", "register tile: rows x vectors of columns"),
     Decision("depth_block", (256, 128, 384, 512), "contraction", "depth of a panel that stays in the first cache"),
@@ -46,7 +46,7 @@ class Plan(msgspec.Struct, frozen=True):
     accumulate: str = "blocked"
     moments: str = "two-pass"
     lanes: int = 64
-    keep_rows: bool = False
+    keep_rows: bool = True
     parallel: str = "outer"
     tile: str = "14x2"
     depth_block: int = 256

@@ -175,10 +175,23 @@ def _matching(
 
 
 def _same(left: Sequence[Extent], right: Sequence[Extent]) -> bool:
-    """Equal by name, or by value where no symbol is single on either side."""
-    ours = sorted(e.code for e in left if e.code != "1")
-    theirs = sorted(e.code for e in right if e.code != "1")
-    if ours == theirs:
+    """Whether both sides are the same product of sizes, as far as names tell."""
+    ours, theirs = _factors(left), _factors(right)
+    if ours is not None and ours == theirs:
         return True
     known = all(e.fixed for e in (*left, *right))
     return known and product(left).value == product(right).value
+
+
+def _factors(extents: Sequence[Extent]) -> list[str] | None:
+    """The symbols and the number that are multiplied; None where there is more than a product."""
+    number, symbols = 1, []
+    for extent in extents:
+        for factor in extent.code.split("*"):
+            if factor.isdigit():
+                number *= int(factor)
+            elif factor.isidentifier():
+                symbols.append(factor)
+            else:
+                return None if len(extents) != 1 else [extent.code]
+    return [str(number), *sorted(symbols)]

@@ -96,10 +96,16 @@ class View(Value):
     """Elements of another value, elsewhere."""
 
     def __init__(
-        self, source: Value, shape: Sequence[Extent], remap: Callable[[Index], Index]
+        self,
+        source: Value,
+        shape: Sequence[Extent],
+        remap: Callable[[Index], Index],
+        in_order: bool = False,
     ) -> None:
         super().__init__(shape, source.dtype, (source,))
         self.remap = remap
+        self.in_order = in_order
+        """Whether it has the same elements in the same order: stored, it is the same memory."""
 
     def emit(self, scope: "Scope", index: Index) -> str:
         return scope.value(self.inputs[0], self.remap(index))
@@ -180,7 +186,13 @@ class Reduce(Value):
     """A value folded along axes, which vanish. The loops of the fold are its own."""
 
     def __init__(
-        self, source: Value, axes: Sequence[int], op: str, dtype: str, window: bool = False
+        self,
+        source: Value,
+        axes: Sequence[int],
+        op: str,
+        dtype: str,
+        window: bool = False,
+        slides: Sequence["SlidingAxis"] = (),
     ) -> None:
         self.axes = tuple(sorted(axes))
         shape = [extent for axis, extent in enumerate(source.shape) if axis not in self.axes]
@@ -188,6 +200,8 @@ class Reduce(Value):
         self.op = op
         self.window = window
         """Whether the axes are a small window that slides over memory."""
+        self.slides = tuple(slides)
+        """Axes along which the window may reach beyond the input, where nothing is folded."""
 
     @property
     def contiguous(self) -> bool:
@@ -201,6 +215,19 @@ class Reduce(Value):
 
     def emit(self, scope: "Scope", index: Index) -> str:
         return scope.fold(self, index)
+
+
+class SlidingAxis(NamedTuple):
+    """One axis of a window: element `place * stride + tap * dilation - pad` of `size`."""
+
+    place: int
+    """Axis of the result."""
+    tap: int
+    """Which of the folded axes."""
+    stride: int
+    dilation: int
+    pad: int
+    size: Extent
 
 
 class Scan(Value):

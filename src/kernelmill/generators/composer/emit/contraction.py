@@ -1,9 +1,18 @@
 """Contractions: operands as small functions, what follows them fused into the store."""
 
 from kernelmill.generators.composer.decisions import Plan
-from kernelmill.generators.composer.emit.scope import Scope
+from kernelmill.generators.composer.emit.scope import Scope, Unfit
 from kernelmill.generators.composer.index import Index
-from kernelmill.generators.composer.values import Buffer, Contract, ContractForm, Value
+from kernelmill.generators.composer.values import (
+    Buffer,
+    Contract,
+    ContractForm,
+    Guarded,
+    Literal,
+    Map,
+    Value,
+    View,
+)
 
 _FEW_ROWS = 8
 
@@ -18,9 +27,16 @@ def emit_contraction(
         f"const km::Shape shape{{{form.batch.code}, {form.rows.code}, {form.depth.code}, "
         f"{form.lines.code}, {form.columns.code}, {form.columns.code}}};"
     ]
-    lines += _operand("left", left, form.left("b", "m", "k"), "long b, long m, long k", stored)
     lines += _operand(
-        "right", right, form.right("b", "k", "r", "c"), "long b, long k, long r, long c", stored
+        "left", left, form.left("b", "m", "k"), "long b, long m, long k", plan, stored
+    )
+    lines += _operand(
+        "right",
+        right,
+        form.right("b", "k", "r", "c"),
+        "long b, long k, long r, long c",
+        plan,
+        stored,
     )
     lines += _store(contract, result, target, stored)
     lines += _call(form, plan)
@@ -28,12 +44,25 @@ def emit_contraction(
 
 
 def _operand(
-    name: str, value: Value, index: Index, parameters: str, stored: dict[int, Buffer]
+    name: str, value: Value, index: Index, parameters: str, plan: Plan, stored: dict[int, Buffer]
 ) -> list[str]:
+    _demand_cheap(value, plan, stored)
     scope = Scope(stored=stored)
     result = scope.value(value, index)
     body = " ".join([*scope.lines, f"return {result};"])
     return [f"const auto {name} = [=]({parameters}) -> float {{ {body} }};"]
+
+
+def _demand_cheap(value: Value, plan: Plan, stored: dict[int, Buffer]) -> None:
+    """An operand is packed more than once: what costs something is computed before."""
+    while isinstance(value, View | Guarded) and id(value) not in stored:
+        value = value.inputs[0]
+    if id(value) in stored or isinstance(value, Buffer):
+        return
+    simple = isinstance(value, Map) and "km::" not in value.template and plan.fuse
+    plain = all(isinstance(source, Buffer | Literal) for source in value.inputs)
+    if not (simple and plain):
+        raise Unfit(value)
 
 
 def _store(

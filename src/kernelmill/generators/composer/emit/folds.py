@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.scope import Scope, Unfit
-from kernelmill.generators.composer.index import Index, product
-from kernelmill.generators.composer.values import Reduce, Scan, Value
+from kernelmill.generators.composer.index import Index, add, atom, mul, product, sub
+from kernelmill.generators.composer.values import Map, Reduce, Scan, Value
 
 _BLOCK = 2048
 """Elements summed in single precision before they join a sum in double."""
@@ -41,13 +41,14 @@ def start_of(op: str, ctype: str) -> str:
 class Folding:
     """Writes the folds of one nest."""
 
-    def __init__(self, plan: Plan, lane: str, tile: str, parallel: bool) -> None:
+    def __init__(self, plan: Plan, lane: str, tile: str, parallel: bool, shared: set[int]) -> None:
         self._plan = plan
         self._lane = lane
         self._tile = tile
         """How many lanes this tile has, as C++ (empty: no tiles in this nest)."""
         self._parallel = parallel
         """The nest itself is too small to share among threads: its folds are not."""
+        self._shared = shared
 
     def fold(self, scope: Scope, value: Reduce, index: Index) -> str:
         in_lane = self._lane and any(self._lane in part for part in index.parts)
@@ -70,7 +71,8 @@ class Folding:
         if home.parent is None:
             raise Unfit(value)
         fold = FOLDS[value.op]
-        ctype = "double" if value.op == "sum" and self._plan.accumulate == "double" else value.ctype
+        wide = value.op == "sum" and value.ctype == "float" and self._plan.accumulate != "float"
+        ctype = "double" if wide else value.ctype
         name = home.parent.fresh("run")
         start = start_of(value.op, value.ctype)
         if self._lane and home is not scope and scope.lane:
@@ -136,11 +138,23 @@ class Folding:
         self, scope: Scope, value: Reduce, index: Index, names: list[str], total: str, blocked: bool
     ) -> tuple[Scope, str]:
         body = scope.child(*names)
-        element = body.value(value.inputs[0], value.source_index(index, names))
+        source = value.inputs[0]
+        place = value.source_index(index, names)
+        element = body.value(source, place)
+        if self._worth_keeping(value):
+            row = scope.keep(source, place, names[-1], source.shape[value.axes[-1]].code)
+            body.lines.append(f"{row}[{names[-1]}] = {element};")
         target = scope.fresh("p") if blocked else total
         combined = FOLDS[value.op].combine.format(target, element)
         body.lines.append(f"{target} = {combined};")
         return body, target
+
+    def _worth_keeping(self, value: Reduce) -> bool:
+        """A row that costs something and is needed again behind the fold."""
+        source = value.inputs[0]
+        single = len(value.axes) == 1 and value.contiguous and not self._parallel
+        computed = isinstance(source, Map) and "km::" in source.template
+        return self._plan.keep_rows and single and computed and id(source) in self._shared
 
     def _accumulator(self, value: Reduce) -> str:
         wide = value.op == "sum" and self._plan.accumulate in ("blocked", "double")
@@ -162,18 +176,38 @@ class Folding:
         for taken in names:
             scope.names.discard(taken)
         between = scope.child(*names)
+        first, end = self._window_bounds(between, value, index, names)
         body = Scope(between, (lane,), lane)
         element = body.value(source, value.source_index(index, names))
         body.lines.append(f"{name}[{lane}] = {fold.combine.format(f'{name}[{lane}]', element)};")
-        between.loop(
-            f"for (long {lane} = 0; {lane} < {self._tile}; ++{lane})", body, "#pragma omp simd"
-        )
+        head = f"for (long {lane} = {first}; {lane} < {end}; ++{lane})"
+        between.loop(head, body, "#pragma omp simd")
         for n, extent in reversed(list(zip(names, extents, strict=True))):
             outer = scope.child()
             outer.loop(f"for (long {n} = 0; {n} < {extent.code}; ++{n})", between)
             between = outer
         scope.lines += between.lines
         return f"{value.ctype}({name}[{lane}])" if wide else f"{name}[{lane}]"
+
+    def _window_bounds(
+        self, scope: Scope, value: Reduce, index: Index, names: list[str]
+    ) -> tuple[str, str]:
+        """Leave out what lies outside of the input: it would not change the fold."""
+        start, end = "0", self._tile
+        for slide in value.slides:
+            tap, place, size = names[slide.tap], index[slide.place], slide.size.code
+            shift = sub(mul(tap, str(slide.dilation)), str(slide.pad))
+            if self._lane in place.split():
+                first = place.removesuffix(f" + {self._lane}")
+                origin = scope.define("long", add(mul(first, str(slide.stride)), shift))
+                step = slide.stride
+                start = scope.define("long", f"std::max(0L, km::ceildiv(-{origin}, {step}))")
+                end = f"std::min<long>({self._tile}, km::ceildiv({atom(size)} - {origin}, {step}))"
+                end = scope.define("long", end)
+            else:
+                here = scope.define("long", add(mul(place, str(slide.stride)), shift))
+                scope.lines.append(f"if ({here} < 0 || {here} >= {size}) continue;")
+        return start, end
 
     def _find(self, scope: Scope, value: Reduce, index: Index) -> str:
         """The first place of the greatest (or least) element: the element first, then its place."""
@@ -192,7 +226,3 @@ class Folding:
         head = f"for (long {name} = 0; {name} < {source.shape[axis].code}; ++{name})"
         scope.loop(head, body, f"#pragma omp simd reduction(min:{place})")
         return place
-
-
-def loops_in(value: Value) -> bool:
-    return isinstance(value, Reduce | Scan)

@@ -6,7 +6,7 @@ from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.folds import Folding
 from kernelmill.generators.composer.emit.scope import Scope, Unfit
 from kernelmill.generators.composer.graph import Extent
-from kernelmill.generators.composer.index import Flat, Index, product
+from kernelmill.generators.composer.index import Flat, Index, atom, product, unravel
 from kernelmill.generators.composer.values import Buffer, Reduce, Scan, Value
 
 _LANE = "v"
@@ -28,14 +28,41 @@ class _Level(NamedTuple):
     pragma: str = ""
 
 
-def emit_nest(value: Value, target: Buffer, plan: Plan, stored: dict[int, Buffer]) -> list[str]:
-    """The C++ of one nest. Raises Unfit for what must be stored before."""
+def emit_nest(
+    value: Value, target: Buffer, plan: Plan, stored: dict[int, Buffer], shared: set[int]
+) -> list[str]:
+    """The C++ of one nest. Raises Unfit for what must be stored before.
+
+    `shared` are the ids of values with more than one user.
+    """
+    if isinstance(value, Scan) and value.axis == len(value.shape) - 1:
+        return _emit_rows_scanned(value, target, plan, stored)
     uses = _probe(value, plan, stored)
     if not uses:
         lines = _emit_flat(value, target, plan, stored)
         if lines is not None:
             return lines
-    return _Nest(value, target, plan, stored, uses).emit()
+    return _Nest(value, target, plan, stored, uses, shared).emit()
+
+
+def _emit_rows_scanned(
+    value: Scan, target: Buffer, plan: Plan, stored: dict[int, Buffer]
+) -> list[str]:
+    """A scan along memory: the row first, then the run time's vectorised scan in place."""
+    rows, length = product(value.shape[:-1]), value.shape[-1]
+    root = Scope(stored=stored)
+    outer = root.child("row")
+    body = outer.child("column")
+    lead = unravel("row", value.shape[:-1])
+    element = body.value(value.inputs[0], Index([*lead, "column"]))
+    outer.lines.append(f"{value.ctype}* line = {target.name} + row * {atom(length.code)};")
+    body.lines.append(f"line[column] = {element};")
+    outer.loop(f"for (long column = 0; column < {length.code}; ++column)", body, "#pragma omp simd")
+    outer.lines.append(f"km::scan<km::{value.op}>(line, {length.code});")
+    worth = product(value.shape).value > plan.serial_below and plan.parallel == "outer"
+    pragma = "#pragma omp parallel for schedule(static)" if worth else ""
+    root.loop(f"for (long row = 0; row < {rows.code}; ++row)", outer, pragma)
+    return root.lines
 
 
 def _emit_flat(
@@ -61,7 +88,7 @@ class _Probing(Folding):
     """Writes nothing that stays; notes which folds are met and what they depend on."""
 
     def __init__(self, plan: Plan, variables: tuple[str, ...]) -> None:
-        super().__init__(plan, "", "", parallel=False)
+        super().__init__(plan, "", "", parallel=False, shared=set())
         self._variables = variables
         self.uses: list[_Use] = []
 
@@ -70,7 +97,7 @@ class _Probing(Folding):
         return super().fold(scope, value, index)
 
     def running(self, scope: Scope, value: Scan, index: Index) -> str:
-        if index[value.axis] not in self._variables:
+        if index[value.axis] not in self._variables or value.axis == len(value.shape) - 1:
             raise Unfit(value)
         self._note(value, index, without=index[value.axis])
         return scope.value(value.inputs[0], index)
@@ -100,10 +127,12 @@ class _Nest:
         plan: Plan,
         stored: dict[int, Buffer],
         uses: list[_Use],
+        shared: set[int],
     ) -> None:
         self._value, self._target, self._plan = value, target, plan
         self._stored = stored
         self._uses = uses
+        self._shared = shared
         self._rank = len(value.shape)
         self._last = f"i{self._rank - 1}_"
         self._scans = [use for use in uses if isinstance(use.value, Scan)]
@@ -114,9 +143,13 @@ class _Nest:
         small = product(self._value.shape).value < _SMALL
         root = Scope(stored=self._stored)
         lane = _LANE if self._tiled else ""
-        root.folding = Folding(self._plan, lane, _TILE if self._tiled else "", small)
+        root.folding = Folding(self._plan, lane, _TILE if self._tiled else "", small, self._shared)
         levels = self._levels(root)
         inner = levels[-1].scope if levels else root
+        # Once for the folds to find their places; then again, with the rows they keep at hand.
+        inner.value(self._value, self._index())
+        if not self._scans:
+            inner.clear()
         result = inner.value(self._value, self._index())
         inner.lines.append(
             f"{self._target.name}[{self._index().ravel(self._target.shape)}] = {result};"

@@ -11,7 +11,15 @@ from kernelmill.generators.composer.emit.scope import Unfit
 from kernelmill.generators.composer.graph import Graph
 from kernelmill.generators.composer.index import product
 from kernelmill.generators.composer.lowering import Lowering
-from kernelmill.generators.composer.values import CTYPES, Buffer, Contract, Map, Value
+from kernelmill.generators.composer.values import (
+    CTYPES,
+    Buffer,
+    Contract,
+    Literal,
+    Map,
+    Value,
+    View,
+)
 from kernelmill.tasks.task import Task
 
 _RUNTIME = "kernelmill.generators.composer"
@@ -37,6 +45,7 @@ class Program:
         self.outputs: list[Buffer] = []
         values = Lowering(graph, plan).run()
         self._users = _users(values)
+        self._shared = {number for number, users in self._users.items() if len(users) > 1}
         for number, value in enumerate(values):
             target = Buffer(f"out_{number}", value.shape, value.dtype)
             self.outputs.append(target)
@@ -56,6 +65,9 @@ class Program:
 
     def _store(self, value: Value, target: Buffer) -> None:
         """Write the kernel that fills `target`, after those that it needs."""
+        if isinstance(value, View) and value.in_order and self._unstored(value.inputs[0]):
+            source = value.inputs[0]
+            return self._store(source, Buffer(target.name, source.shape, source.dtype))
         while True:
             try:
                 kernel = self._emit(value, target)
@@ -64,20 +76,28 @@ class Program:
                 needed = self._whole(unfit.value)
                 if needed is value:
                     needed = unfit.value
-                buffer = Buffer(f"s{len(self._scratch)}", needed.shape, needed.dtype)
+                buffer = Buffer(f"stored_{len(self._scratch)}", needed.shape, needed.dtype)
                 self._scratch.append(buffer)
                 self._store(needed, buffer)
         self.kernels.append(kernel)
         self._keep.append(value)
         self._stored[id(value)] = target
 
+    def _unstored(self, value: Value) -> bool:
+        return id(value) not in self._stored and not isinstance(value, Buffer | Literal)
+
     def _emit(self, value: Value, target: Buffer) -> Kernel:
-        contract = self._contract_under(value)
         comment = f"{target.name}: {value.dtype} [{', '.join(e.code for e in value.shape)}]"
-        if contract is not None:
+        contract = self._contract_under(value)
+        if contract is None:
+            lines = emit_nest(value, target, self._plan, self._stored, self._shared)
+            return Kernel("nest", comment, lines)
+        try:
             lines = emit_contraction(contract, value, target, self._plan, self._stored)
-            return Kernel("contraction", comment, lines)
-        return Kernel("nest", comment, emit_nest(value, target, self._plan, self._stored))
+        except Unfit as unfit:
+            # A fold of the contraction's own sums has to wait for all of them.
+            raise Unfit(contract) if _reaches(unfit.value, contract) else unfit from unfit
+        return Kernel("contraction", comment, lines)
 
     def _contract_under(self, value: Value) -> Contract | None:
         """The one contraction whose sums `value` is a function of, element by element."""
@@ -166,3 +186,15 @@ def _users(roots: list[Value]) -> dict[int, list[Value]]:
             found.setdefault(id(source), []).append(value)
             waiting.append(source)
     return found
+
+
+def _reaches(value: Value, wanted: Value) -> bool:
+    waiting, seen = [value], set()
+    while waiting:
+        here = waiting.pop()
+        if here is wanted:
+            return True
+        if id(here) not in seen:
+            seen.add(id(here))
+            waiting += here.inputs
+    return False

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kernelmill.generators.composer.index import Index
 from kernelmill.generators.composer.values import Buffer, Contract, Literal, Reduce, Scan, Value
@@ -26,6 +26,14 @@ class Unfit(Exception):
     def __init__(self, value: Value) -> None:
         self.value = value
         super().__init__(type(value).__name__)
+
+
+class _Row(NamedTuple):
+    """A row kept in memory: which axis runs along it, and the index on the others."""
+
+    name: str
+    axis: int
+    rest: tuple[str, ...]
 
 
 class Scope:
@@ -48,6 +56,7 @@ class Scope:
         self._fence = fence
         """What stands behind a condition must not move before it."""
         self._memo: dict[tuple[int, Index], str] = {}
+        self._rows: dict[int, _Row] = {}
         self._counter: Iterator[int] = parent._counter if parent else count()
         self.folding: Folding | None = parent.folding if parent else None
         self.contraction: Contract | None = parent.contraction if parent else None
@@ -60,6 +69,9 @@ class Scope:
     def value(self, value: Value, index: Index) -> str:
         """The element of a value as an expression, written where it belongs."""
         value = self._stored.get(id(value), value)
+        kept = self._kept_row(value, index)
+        if kept:
+            return kept
         if isinstance(value, Literal):
             return value.code
         home = self.home(index, beyond_lane=isinstance(value, Reduce | Scan))
@@ -68,6 +80,28 @@ class Scope:
             home._kept.append(value)  # ids are only unique while their owners live
             home._memo[key] = value.emit(self if isinstance(value, Scan) else home, index)
         return home._memo[key]
+
+    def keep(self, value: Value, index: Index, variable: str, length: str) -> str:
+        """Memory for one row of a value, for whoever needs it again in this scope."""
+        name = self.fresh("row")
+        number = name.removeprefix("row")
+        ctype = value.ctype
+        self.lines.append(f"{ctype}* {name} = km::row<{ctype}, {number}>({length});")
+        axis = index.parts.index(variable)
+        rest = index.parts[:axis] + index.parts[axis + 1 :]
+        self._rows[id(value)] = _Row(name, axis, rest)
+        return name
+
+    def _kept_row(self, value: Value, index: Index) -> str:
+        scope: Scope | None = self
+        while scope is not None:
+            row = scope._rows.get(id(value))
+            if row is not None and len(index) == len(row.rest) + 1:
+                parts = index.parts
+                if parts[: row.axis] + parts[row.axis + 1 :] == row.rest:
+                    return f"{row.name}[{parts[row.axis]}]"
+            scope = scope.parent
+        return ""
 
     def home(self, index: Index, beyond_lane: bool = False) -> "Scope":
         """The outermost scope in which everything the index names is known."""
@@ -79,6 +113,11 @@ class Scope:
                 break
             scope = scope.parent
         return scope
+
+    def clear(self) -> None:
+        """Forget what was written in this scope; what moved out of it stays."""
+        self.lines.clear()
+        self._memo.clear()
 
     def fresh(self, prefix: str) -> str:
         name = f"{prefix}{next(self._counter)}"

@@ -27,8 +27,7 @@ _UNARY = {
     "mish": "km::mish({0})", "hardswish": "km::hardswish({0})",
     "hardsigmoid": "km::hardsigmoid({0})", "isnan": "({0} != {0})",
     "isinf": "(km::abs({0}) == km::inf)", "logical_not": "!{0}", "bitwise_not": "!{0}",
-    "sign": "({0} > 0) - ({0} < 0)", "square": "{0} * {0}", "clone": "{0}", "alias": "{0}",
-    "detach": "{0}", "lift_fresh_copy": "{0}", "log_sigmoid": "km::logsigmoid({0})",
+    "sign": "({0} > 0) - ({0} < 0)", "square": "{0} * {0}", "log_sigmoid": "km::logsigmoid({0})",
 }  # fmt: skip
 _BINARY = {
     "mul": "{0} * {1}", "maximum": "km::maximum({0}, {1})", "minimum": "km::minimum({0}, {1})",
@@ -181,6 +180,11 @@ def _softplus(lowering: Lowering, node: Node) -> Value:
     beta = literal(keyword(node, 1, "beta", 1.0), dtype)
     threshold = literal(keyword(node, 2, "threshold", 20.0), dtype)
     return _map(lowering, node, f"km::softplus({{0}}, {beta}, {threshold})", node.arguments[0])
+
+
+@lowers("clone", "alias", "detach", "lift_fresh_copy")
+def _same(lowering: Lowering, node: Node) -> Value:
+    return lowering.value(node.arguments[0])
 
 
 @lowers("_to_copy", "to")

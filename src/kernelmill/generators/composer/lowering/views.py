@@ -27,7 +27,7 @@ from kernelmill.generators.composer.values import (
 def reshape(value: Value, shape: Sequence[Extent]) -> Value:
     if tuple(shape) == value.shape:
         return value
-    return View(value, shape, lambda index: reshaped(index, shape, value.shape))
+    return View(value, shape, lambda index: reshaped(index, shape, value.shape), in_order=True)
 
 
 @lowers("view", "reshape", "_unsafe_view", "unflatten", "flatten")

@@ -16,6 +16,7 @@ from kernelmill.generators.composer.values import (
     Literal,
     Map,
     Reduce,
+    SlidingAxis,
     Value,
     View,
     Window,
@@ -50,10 +51,13 @@ def slides(kernel: Sequence[int], stride: Any, pad: Any, dilation: Any) -> list[
     ]
 
 
-def windowed(value: Value, outer: Sequence[Extent], moves: Sequence[Slide], filler: str) -> Value:
+def windowed(
+    value: Value, outer: Sequence[Extent], moves: Sequence[Slide], filler: str | None
+) -> Value:
     """[..., out, window] from [..., in]: every place of the window as an axis of its own.
 
-    `outer` are the sizes of the output along the window's axes.
+    `outer` are the sizes of the output along the window's axes; without a filler nobody looks
+    beyond the input.
     """
     rank = len(moves)
     lead = len(value.shape) - rank
@@ -80,9 +84,27 @@ def windowed(value: Value, outer: Sequence[Extent], moves: Sequence[Slide], fill
                 tests.append(f"{here} < {size.code}")
         return " && ".join(tests) or "true"
 
-    if all(move.pad == 0 for move in moves) and inside(Index(["0"] * len(shape))) == "true":
+    if filler is None or inside(Index(["0"] * len(shape))) == "true":
         return View(value, shape, remap)
     return Guarded(value, shape, remap, inside, filler)
+
+
+def sliding(
+    value: Value, outer: Sequence[Extent], moves: Sequence[Slide], first_tap: int = 0
+) -> list[SlidingAxis]:
+    """The axes of a window that reach beyond the input."""
+    lead = len(value.shape) - len(moves)
+    found = []
+    for axis, move in enumerate(moves):
+        size = value.shape[lead + axis]
+        reach = (outer[axis].value - 1) * move.stride + (move.kernel - 1) * move.dilation - move.pad
+        if move.pad or reach >= size.value:
+            found.append(
+                SlidingAxis(
+                    lead + axis, first_tap + axis, move.stride, move.dilation, move.pad, size
+                )
+            )
+    return found
 
 
 @lowers("convolution")
@@ -122,7 +144,7 @@ def _plain_loops(
     rank = len(moves)
     outputs = shape[1].value // groups
     inputs = kernel.shape[1]
-    window = windowed(value, shape[2:], moves, "0")
+    window = windowed(value, shape[2:], moves, None)
     sizes = [Extent(str(move.kernel), move.kernel) for move in moves]
     full = [*shape, inputs, *sizes]
 
@@ -140,7 +162,10 @@ def _plain_loops(
         value.dtype,
         full,
     )
-    return Reduce(products, range(2 + rank, len(full)), "sum", value.dtype, window=True)
+    return Reduce(
+        products, range(2 + rank, len(full)), "sum", value.dtype, window=True,
+        slides=sliding(value, shape[2:], moves, first_tap=1),
+    )  # fmt: skip
 
 
 def _as_contraction(
@@ -275,10 +300,11 @@ def _max_pool(lowering: Lowering, node: Node) -> list[Value | None]:
     )  # fmt: skip
     shape = node.results[0].shape
     rank = len(moves)
-    window = windowed(value, shape[-rank:], moves, "-km::inf")
+    window = windowed(value, shape[-rank:], moves, None)
     lead = len(value.shape)
     axes = range(lead, lead + rank)
-    return [Reduce(window, axes, "max", value.dtype, window=True), None]
+    edges = sliding(value, shape[-rank:], moves)
+    return [Reduce(window, axes, "max", value.dtype, window=True, slides=edges), None]
 
 
 @lowers("avg_pool1d", "avg_pool2d", "avg_pool3d")

@@ -11,6 +11,8 @@ constexpr long floordiv(long a, long b) { return a / b - (a % b != 0 && (a < 0) 
 constexpr long modulo(long a, long b) { return a - floordiv(a, b) * b; }
 constexpr long larger(long a, long b) { return a > b ? a : b; }
 
+constexpr long ceildiv(long a, long b) { return a > 0 ? (a + b - 1) / b : -(-a / b); }
+
 template <class T>
 [[gnu::always_inline]] inline T positive(T x) { return x > 0 ? x : 0; }
 // NaN stays NaN.
@@ -31,6 +33,61 @@ T* scratch(long count) {
     memory = static_cast<T*>(std::aligned_alloc(4096, capacity * sizeof(T)));
   }
   return memory;
+}
+
+// One row of an intermediate result, a thread's own.
+template <class T, int number>
+T* row(long count) {
+  thread_local T* memory = nullptr;
+  thread_local long capacity = 0;
+  if (count > capacity) {
+    std::free(memory);
+    capacity = (count + 63) / 64 * 64;
+    memory = static_cast<T*>(std::aligned_alloc(64, capacity * sizeof(T)));
+  }
+  return memory;
+}
+
+// Running folds along memory, in place.
+struct sum {
+  template <class T>
+  static T combine(T a, T b) { return a + b; }
+  static constexpr int neutral = 0;
+};
+struct prod {
+  template <class T>
+  static T combine(T a, T b) { return a * b; }
+  static constexpr int neutral = 1;
+};
+
+// Sixteen at a time: four shifted folds make a vector of its own running folds, and what came
+// before is carried in double.
+template <class Op>
+inline void scan(float* line, long count) {
+  typedef float Vector __attribute__((vector_size(64)));
+  typedef int Order __attribute__((vector_size(64)));
+  constexpr float n = Op::neutral;
+  const Vector edge = Vector{} + n;
+  double carry = n;
+  long i = 0;
+  for (; i + 16 <= count; i += 16) {
+    Vector v;
+    __builtin_memcpy(&v, line + i, sizeof v);
+    v = Op::combine(v, __builtin_shuffle(edge, v, Order{0, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30}));
+    v = Op::combine(v, __builtin_shuffle(edge, v, Order{0, 0, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29}));
+    v = Op::combine(v, __builtin_shuffle(edge, v, Order{0, 0, 0, 0, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27}));
+    v = Op::combine(v, __builtin_shuffle(edge, v, Order{0, 0, 0, 0, 0, 0, 0, 0, 16, 17, 18, 19, 20, 21, 22, 23}));
+    const double last = v[15];
+    v = Op::combine(v, Vector{} + float(carry));
+    carry = Op::combine(carry, last);
+    __builtin_memcpy(line + i, &v, sizeof v);
+  }
+  for (; i < count; ++i) line[i] = float(carry = Op::combine(carry, double(line[i])));
+}
+template <class Op, class T>
+inline void scan(T* line, long count) {
+  T carry = Op::neutral;
+  for (long i = 0; i < count; ++i) line[i] = carry = Op::combine(carry, line[i]);
 }
 
 }  // namespace km
