@@ -30,8 +30,8 @@ CATALOGUE: tuple[Decision, ...] = (
     Decision("lanes", (64, 16, 32, 128), "nest", "elements side by side where a fold does not run along memory"),
     Decision("keep_rows", (True, False), "nest", "store a row that is used again after a fold instead of computing it twice"),
     Decision("parallel", ("outer", "none"), "all", "which loops are shared among the threads"),
-    Decision("tile", ("14x2", "8x3", "6x4", "4x4", "12x2"), "contraction", "register tile: rows x vectors of columns"),
-    Decision("depth_block", (256, 128, 384, 512), "contraction", "depth of a panel that stays in the first cache"),
+    Decision("tile", ("auto", "6x4", "8x3", "14x2", "4x4"), "contraction", "register tile: rows x vectors of columns"),
+    Decision("depth_block", ("auto", 128, 256, 512), "contraction", "depth of a panel that stays in the first cache"),
     Decision("split", ("auto", "rows", "columns", "batch"), "contraction", "what the threads divide among themselves"),
     Decision("operand", ("auto", "packed", "direct"), "contraction", "copy the right operand into panels, or read it in place"),
 )  # fmt: skip
@@ -48,8 +48,8 @@ class Plan(msgspec.Struct, frozen=True):
     lanes: int = 64
     keep_rows: bool = True
     parallel: str = "outer"
-    tile: str = "14x2"
-    depth_block: int = 256
+    tile: str = "auto"
+    depth_block: int | str = "auto"
     split: str = "auto"
     operand: str = "auto"
 

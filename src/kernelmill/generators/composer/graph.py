@@ -1,7 +1,5 @@
 """The reference as plain data: ATen operators over tensors whose sizes may be symbols."""
 
-from typing import Any
-
 import msgspec
 
 
@@ -31,7 +29,7 @@ class Size(msgspec.Struct, frozen=True, tag="size"):
 
 
 class Real(msgspec.Struct, frozen=True, tag="real"):
-    """An argument that is a real number computed from sizes: a C++ expression."""
+    """An argument that is a C++ expression: computed from sizes, or not finite."""
 
     code: str
 
@@ -43,8 +41,8 @@ class Kind(msgspec.Struct, frozen=True):
     shape: tuple[Extent, ...]
 
 
-Argument = Any
-"""Reference, Size, Real, a number, text, None, or a list of those."""
+Plain = Reference | Size | Real | bool | int | float | str | None
+Argument = Plain | list[Plain | list[Plain]]
 
 
 class Node(msgspec.Struct, frozen=True):
@@ -53,8 +51,8 @@ class Node(msgspec.Struct, frozen=True):
     name: str
     op: str
     """`add.Tensor`: the ATen operator without its namespace."""
-    arguments: list[Any]
-    keywords: dict[str, Any]
+    arguments: list[Argument]
+    keywords: dict[str, Argument]
     results: tuple[Kind, ...]
 
 

@@ -1,6 +1,7 @@
 """From a task file to a Graph, through torch.export. Runs inside cells only."""
 
 import logging
+import math
 import operator
 import warnings
 from typing import Any
@@ -64,7 +65,7 @@ def trace(module: TaskModule) -> Graph:
 def _dynamic(value: Any) -> Any:
     """Every size may vary, unless the reference says otherwise."""
     if isinstance(value, torch.Tensor):
-        return {axis: Dim.AUTO for axis in range(value.dim())}
+        return dict.fromkeys(range(value.dim()), Dim.AUTO)
     if isinstance(value, list | tuple):
         return type(value)(_dynamic(item) for item in value)
     return None
@@ -191,6 +192,8 @@ class _Reader:
             return self._number(value)
         if isinstance(value, torch.dtype):
             return str(value).removeprefix("torch.")
+        if isinstance(value, float) and not math.isfinite(value):
+            return Real("km::nan" if math.isnan(value) else "km::inf" if value > 0 else "-km::inf")
         if value is None or isinstance(value, bool | int | float | str):
             return value
         return str(value)

@@ -1,104 +1,211 @@
 """Contractions: operands as small functions, what follows them fused into the store."""
 
+from typing import NamedTuple
+
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.scope import Scope, Unfit
-from kernelmill.generators.composer.index import Index
+from kernelmill.generators.composer.index import Index, add, mul
 from kernelmill.generators.composer.values import (
     Buffer,
     Contract,
-    ContractForm,
     Guarded,
     Literal,
     Map,
     Value,
     View,
+    Window,
 )
 
 _FEW_ROWS = 8
+_DOT_COLUMNS = {1: 4, 2: 4, 3: 4, 4: 4, 5: 3, 6: 3, 7: 3, 8: 3}
+_STREAMED_VECTORS = {1: 8, 2: 6, 3: 5, 4: 4, 5: 4, 6: 3, 7: 3, 8: 3}
+"""How many columns (of dot products), or vectors of columns, go with few rows."""
+_NARROW = 64
+
+
+class _Blocking(NamedTuple):
+    """Register tile and cache blocks: rows, vectors; depth, rows, columns of a block."""
+
+    rows: int
+    vectors: int
+    depth: int
+    block_rows: int
+    block_columns: int
 
 
 def emit_contraction(
     contract: Contract, result: Value, target: Buffer, plan: Plan, stored: dict[int, Buffer]
 ) -> list[str]:
     """The C++ of one contraction whose finished sums become elements of `result`."""
-    form = contract.form
-    left, right = contract.inputs
-    lines = [
-        f"const km::Shape shape{{{form.batch.code}, {form.rows.code}, {form.depth.code}, "
-        f"{form.lines.code}, {form.columns.code}, {form.columns.code}}};"
-    ]
-    lines += _operand(
-        "left", left, form.left("b", "m", "k"), "long b, long m, long k", plan, stored
-    )
-    lines += _operand(
-        "right",
-        right,
-        form.right("b", "k", "r", "c"),
-        "long b, long k, long r, long c",
-        plan,
-        stored,
-    )
-    lines += _store(contract, result, target, stored)
-    lines += _call(form, plan)
+    lines = _Emission(contract, plan, stored).lines(result, target)
     return ["{", *(f"  {line}" for line in lines), "}"]
 
 
-def _operand(
-    name: str, value: Value, index: Index, parameters: str, plan: Plan, stored: dict[int, Buffer]
-) -> list[str]:
-    _demand_cheap(value, plan, stored)
-    scope = Scope(stored=stored)
-    result = scope.value(value, index)
-    body = " ".join([*scope.lines, f"return {result};"])
-    return [f"const auto {name} = [=]({parameters}) -> float {{ {body} }};"]
+class _Emission:
+    def __init__(self, contract: Contract, plan: Plan, stored: dict[int, Buffer]) -> None:
+        self._contract = contract
+        self._form = contract.form
+        self._plan = plan
+        self._stored = stored
 
+    def lines(self, result: Value, target: Buffer) -> list[str]:
+        form = self._form
+        lines = self._operand("left", 0, form.left("b", "m", "k"), "long b, long m, long k")
+        window = self._form.window
+        if window is not None and self._plan.operand != "packed":
+            lines += self._image(window)
+            right = "km::direct(image, offsets)"
+        else:
+            lines.append(
+                f"const km::Shape shape{{{form.batch.code}, {form.rows.code}, {form.depth.code}, "
+                f"{form.lines.code}, {form.columns.code}, {form.columns.code}}};"
+            )
+            in_place = self._in_place()
+            if in_place:
+                lines += in_place
+                right = "km::direct(base, offsets)"
+            else:
+                index = form.right("b", "k", "r", "c")
+                lines += self._operand("right", 1, index, "long b, long k, long r, long c")
+                right = f"km::packed<km::Along::{form.right_along}>(right)"
+        lines += self._store(result, target)
+        left = f"km::packed<km::Along::{form.left_along}>(left, {form.copies})"
+        return [*lines, f"{self._function(right)}(shape, {left}, {right}, store);"]
 
-def _demand_cheap(value: Value, plan: Plan, stored: dict[int, Buffer]) -> None:
-    """An operand is packed more than once: what costs something is computed before."""
-    while isinstance(value, View | Guarded) and id(value) not in stored:
-        value = value.inputs[0]
-    if id(value) in stored or isinstance(value, Buffer):
-        return
-    simple = isinstance(value, Map) and "km::" not in value.template and plan.fuse
-    plain = all(isinstance(source, Buffer | Literal) for source in value.inputs)
-    if not (simple and plain):
-        raise Unfit(value)
+    def _operand(self, name: str, number: int, index: Index, parameters: str) -> list[str]:
+        value = self._contract.inputs[number]
+        self._demand_cheap(value)
+        scope = Scope(stored=self._stored)
+        result = scope.value(value, index)
+        body = " ".join([*scope.lines, f"return {result};"])
+        return [f"const auto {name} = [=]({parameters}) -> float {{ {body} }};"]
 
+    def _demand_cheap(self, value: Value) -> None:
+        """An operand is looked at more than once: what costs something is computed before."""
+        while isinstance(value, View | Guarded) and id(value) not in self._stored:
+            value = value.inputs[0]
+        if id(value) in self._stored or isinstance(value, Buffer):
+            return
+        simple = isinstance(value, Map) and "km::" not in value.template and self._plan.fuse
+        plain = all(isinstance(source, Buffer | Literal) for source in value.inputs)
+        if not (simple and plain):
+            raise Unfit(value)
 
-def _store(
-    contract: Contract, result: Value, target: Buffer, stored: dict[int, Buffer]
-) -> list[str]:
-    root = Scope(stored=stored)
-    root.contraction = contract
-    body = root.child("v")
-    index = contract.form.out("b", "m", "r", "c0 + v")
-    body.names.add("sum")
-    body.lines.append("const float sum = sums[v];")
-    element = body.value(result, index)
-    body.lines.append(f"{target.name}[{index.ravel(target.shape)}] = {element};")
-    root.loop("for (long v = 0; v < count; ++v)", body, "#pragma omp simd")
-    head = (
-        "const auto store = [=](long b, long m, long r, long c0, long count, const float* sums) {"
-    )
-    return [head, *(f"  {line}" for line in root.lines), "};"]
+    def _in_place(self) -> list[str]:
+        """A right operand that lies in memory as it is needed; empty where it does not pay."""
+        form, plan = self._form, self._plan
+        wanted = plan.operand == "direct" or (
+            plan.operand == "auto" and (form.batch.value > 1 or form.rows.value <= _FEW_ROWS)
+        )
+        if not wanted or form.right_along != "other" or form.lines.code != "1":
+            return []
+        value = self._contract.inputs[1]
+        first, depth = form.right("b", "0", "0", "0"), form.right("0", "k", "0", "0")
+        value = self._stored.get(id(value), value)
+        while isinstance(value, View):
+            first, depth = value.remap(first), value.remap(depth)
+            value = self._stored.get(id(value.inputs[0]), value.inputs[0])
+        if not isinstance(value, Buffer) or value.dtype != "float32":
+            return []
+        return [
+            f"const km::Memory<long> offsets({form.depth.code});",
+            f"for (long k = 0; k < {form.depth.code}; ++k) offsets[k] = {depth.ravel(value.shape)};",
+            f"const auto base = [=](long b) {{ return {value.name} + {first.ravel(value.shape)}; }};",
+        ]
 
+    def _image(self, window: Window) -> list[str]:
+        """A padded copy of the image, in which every place of the window is a plain offset."""
+        form = self._form
+        *_, x = window.moves
+        y = window.moves[0] if len(window.moves) == 2 else None
+        sizes = window.source.shape[2:]
+        tall = (
+            f"{{{sizes[0].code}, {y.kernel}, {y.stride}, {y.pad}, {y.dilation}}}" if y else "{1, 1}"
+        )
+        wide = f"{{{sizes[-1].code}, {x.kernel}, {x.stride}, {x.pad}, {x.dilation}}}"
+        lines = [
+            f"const km::Window window{{{window.channels}, {tall}, {wide}}};",
+            f"const km::Shape shape = window.shape({form.batch.code}, {form.rows.code});",
+            f"const km::Memory<long> offsets({form.depth.code});",
+            "window.offsets(offsets);",
+        ]
+        source = self._stored.get(id(window.source), window.source)
+        untouched = all(m.kernel == m.stride == 1 and m.pad == 0 for m in window.moves)
+        if untouched and isinstance(source, Buffer):
+            return [
+                *lines,
+                f"const auto image = [=](long b) {{ return {source.name} + b * window.image(); }};",
+            ]
+        group = "0" if window.groups == 1 else f"b % {window.groups}"
+        picture = "b" if window.groups == 1 else f"b / {window.groups}"
+        place = [picture, add(mul(group, str(window.channels)), "channel")]
+        place += ["y", "x"] if y else ["x"]
+        scope = Scope(stored=self._stored)
+        element = scope.value(source, Index(place))
+        body = " ".join([*scope.lines, f"return {element};"])
+        if self._split() == "batch":
+            return [
+                *lines,
+                "const km::Memory<float> images(omp_get_max_threads() * window.image());",
+                "const auto image = [&](long b) {",
+                "  float* own = images + omp_get_thread_num() * window.image();",
+                f"  const auto element = [=](long channel, long y, long x) -> float {{ {body} }};",
+                f"  km::pad_copy(window, {{0, {window.channels}}}, element, own);",
+                "  return own;",
+                "};",
+            ]
+        return [
+            *lines,
+            f"const km::Memory<float> images({form.batch.code} * window.image());",
+            f"const auto element = [=](long b, long channel, long y, long x) -> float {{ {body} }};",
+            f"km::pad_copy_all(window, {form.batch.code}, element, images);",
+            "const auto image = [&](long b) { return images + b * window.image(); };",
+        ]
 
-def _call(form: ContractForm, plan: Plan) -> list[str]:
-    left = f"km::packed<km::Along::{form.left_along}>(left, {form.copies})"
-    right = f"km::packed<km::Along::{form.right_along}>(right)"
-    if form.rows.value <= _FEW_ROWS and form.left_along == form.right_along == "k":
+    def _store(self, result: Value, target: Buffer) -> list[str]:
+        root = Scope(stored=self._stored)
+        root.contraction = self._contract
+        body = root.child("v")
+        index = self._form.out("b", "m", "r", "c0 + v")
+        body.names.add("sum")
+        body.lines.append("const float sum = sums[v];")
+        element = body.value(result, index)
+        body.lines.append(f"{target.name}[{index.ravel(target.shape)}] = {element};")
+        root.loop("for (long v = 0; v < count; ++v)", body, "#pragma omp simd simdlen(16)")
+        parameters = "long b, long m, long r, long c0, long count, const float* sums"
+        head = f"const auto store = [=]({parameters}) {{"
+        return [head, *(f"  {line}" for line in root.lines), "};"]
+
+    def _function(self, right: str) -> str:
+        form = self._form
         rows = form.rows.value
-        return [f"km::contract_dot<{rows}, 4>(shape, {left}, {right}, store);"]
-    rows, vectors = plan.tile.split("x")
-    tile = f"km::Tile<{rows}, {vectors}, {plan.depth_block}>"
-    return [
-        f"km::contract<{tile}, km::Split::{_split(form, plan)}>(shape, {left}, {right}, store);"
-    ]
+        few = form.rows.fixed and rows <= _FEW_ROWS
+        if few and form.left_along == form.right_along == "k" and "packed" in right:
+            return f"km::contract_dot<{rows}, {_DOT_COLUMNS[rows]}>"
+        blocking = ", ".join(str(number) for number in self._blocking("direct" in right))
+        split = {"rows": "m"}.get(self._split(), self._split())
+        return f"km::contract<km::Tile<{blocking}>, km::Split::{split}>"
 
+    def _blocking(self, direct: bool) -> _Blocking:
+        form, plan = self._form, self._plan
+        if form.rows.value <= _FEW_ROWS and direct and form.window is None:
+            rows = form.rows.value
+            usual = _Blocking(rows, _STREAMED_VECTORS[rows], 16, rows, 2048)
+        elif form.window is not None and direct:
+            usual = _Blocking(8, 3, 288, 256, 256)
+        else:
+            usual = _Blocking(6, 4, 512, 512, 256 if form.batch.value > 1 else 128)
+        if plan.tile != "auto":
+            rows, vectors = (int(part) for part in plan.tile.split("x"))
+            usual = usual._replace(rows=rows, vectors=vectors)
+        if plan.depth_block != "auto":
+            usual = usual._replace(depth=int(plan.depth_block))
+        return usual
 
-def _split(form: ContractForm, plan: Plan) -> str:
-    if plan.split != "auto":
-        return {"rows": "m", "columns": "columns", "batch": "batch"}[plan.split]
-    if form.batch.value >= 2:
-        return "batch"
-    return "m" if form.rows.value >= form.columns.value else "columns"
+    def _split(self) -> str:
+        form = self._form
+        if self._plan.split != "auto":
+            return self._plan.split
+        if form.batch.value >= 2:
+            return "batch"
+        return "rows" if form.columns.value * form.lines.value <= _NARROW else "columns"

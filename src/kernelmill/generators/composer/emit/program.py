@@ -137,12 +137,10 @@ class Program:
             lines.append(f"template <{', '.join(templates)}>")
         lines.append(f"void run({', '.join(self._parameters())}) {{")
         lines += [f"  const long {s} = fixed_{s} < 0 ? size_{s} : fixed_{s};" for s in symbols]
-        for number, buffer in enumerate(self._scratch):
-            ctype = CTYPES[buffer.dtype]
-            count = product(buffer.shape).code
-            lines.append(
-                f"  {ctype}* __restrict {buffer.name} = km::scratch<{ctype}, {number}>({count});"
-            )
+        for buffer in self._scratch:
+            ctype, count = CTYPES[buffer.dtype], product(buffer.shape).code
+            lines.append(f"  const km::Memory<{ctype}> memory_{buffer.name}({count});")
+            lines.append(f"  {ctype}* __restrict {buffer.name} = memory_{buffer.name};")
         for kernel in self.kernels:
             lines += ["", f"  // {kernel.comment}"]
             lines += [line if line.startswith("#") else f"  {line}" for line in kernel.lines]

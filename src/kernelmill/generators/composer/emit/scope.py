@@ -84,9 +84,8 @@ class Scope:
     def keep(self, value: Value, index: Index, variable: str, length: str) -> str:
         """Memory for one row of a value, for whoever needs it again in this scope."""
         name = self.fresh("row")
-        number = name.removeprefix("row")
         ctype = value.ctype
-        self.lines.append(f"{ctype}* {name} = km::row<{ctype}, {number}>({length});")
+        self.lines.append(f"const km::Memory<{ctype}> {name}({length});")
         axis = index.parts.index(variable)
         rest = index.parts[:axis] + index.parts[axis + 1 :]
         self._rows[id(value)] = _Row(name, axis, rest)

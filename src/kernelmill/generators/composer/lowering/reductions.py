@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kernelmill.generators.base import Declined
-from kernelmill.generators.composer.graph import Extent, Node
+from kernelmill.generators.composer.graph import Extent, Node, Real
 from kernelmill.generators.composer.index import Index, product
 from kernelmill.generators.composer.lowering.registry import (
     Lowering,
@@ -146,6 +146,7 @@ def dropped(value: Value, axes: Sequence[int]) -> Value:
 def _vector_norm(lowering: Lowering, node: Node) -> Value:
     source = lowering.value(node.arguments[0])
     order = keyword(node, 1, "ord", 2)
+    order = float("inf") if order == Real("km::inf") else order
     axes = axes_of(keyword(node, 2, "dim"), len(source.shape))
     inside = {2: "{0} * {0}", 1: "km::abs({0})", float("inf"): "km::abs({0})"}.get(order)
     if inside is None:

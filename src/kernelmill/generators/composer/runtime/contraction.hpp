@@ -11,6 +11,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "support.hpp"
+
 namespace km {
 
 // ---------------------------------------------------------------- compile-time decisions
@@ -40,8 +42,9 @@ inline Shape matmul_shape(long batch, long m, long k, long n) { return {batch, m
 
 // ---------------------------------------------------------------- operands
 
-// element(b, m, k) for A, element(b, k, r, c) for B.  `copies`: how many different matrices there
-// are; batch item b uses number b % copies (1: shared weights, groups: grouped convolution).
+// element(b, m, k) for A, element(b, k, r, c) for B.  `copies` matters for A only: how many different
+// matrices there are; batch item b uses number b % copies, and only that number is passed as b
+// (1: shared weights, groups: grouped convolution, batch: bmm).
 template <Along along_, class Element>
 struct Packed {
   static constexpr Along along = along_;
@@ -116,33 +119,6 @@ inline Vector<W> fetch(Element element, long count) {
   Vector<W> v{};
   for (long j = 0; j < count; ++j) v[j] = element(j);
   return v;
-}
-
-// Buffers are kept between calls: fresh pages cost more than filling them.
-class Buffer {
- public:
-  ~Buffer() { std::free(data_); }
-  float* at_least(long count) {
-    if (count > capacity_) {
-      std::free(data_);
-      capacity_ = (count + slack + 1023) / 1024 * 1024;
-      data_ = static_cast<float*>(std::aligned_alloc(4096, capacity_ * sizeof(float)));
-    }
-    return data_;
-  }
-
- private:
-  float* data_ = nullptr;
-  static constexpr long slack = 256;  // a direct B may be read up to one register tile past its end
-  long capacity_ = 0;
-};
-
-enum class Use { shared_a, private_a, panel_b, partial, image, count };
-
-// The calling thread's buffer for one use; valid until the next request for the same use.
-inline float* workspace(Use use, long count) {
-  thread_local Buffer buffers[int(Use::count)];
-  return buffers[int(use)].at_least(count);
 }
 
 struct Range {
@@ -287,7 +263,8 @@ class Contraction {
       : s(shape), a(a), b(b), store(store) {}
 
   void run() {
-    if (a_shared()) shared_a = workspace(Use::shared_a, a.copies * matrix_size());
+    const Memory<float> packed_a(a_shared() ? a.copies * matrix_size() : 0);
+    shared_a = packed_a;
     in_parallel(s.multiplies(), [this](int thread, int threads) { work(thread, threads); });
   }
 
@@ -354,11 +331,14 @@ class Contraction {
     Block whole{};
     whole.m = {tiles.begin * T::MR, std::min(tiles.end * T::MR, s.m)};
     whole.n = {vectors.begin * T::W, std::min(vectors.end * T::W, s.columns())};
-    if constexpr (!B::direct) whole.panel = workspace(Use::panel_b, std::min<long>(s.k, T::KC) * T::NR + 16);
-    whole.partial = workspace(Use::partial, s.k > T::KC ? T::MC * T::NC : T::MR * T::NR);
+    const Memory<float> panel(B::direct ? 0 : std::min<long>(s.k, T::KC) * T::NR + 16);
+    const Memory<float> partial(s.k > T::KC ? T::MC * T::NC : T::MR * T::NR);
+    const Memory<float> own_a(A::direct || a_shared() ? 0 : matrix_size());
+    whole.panel = panel;
+    whole.partial = partial;
     for (long item = items.begin; item < items.end; ++item) {
       whole.item = item;
-      whole.a = a_of(item);
+      whole.a = a_of(item, own_a);
       if constexpr (B::direct) whole.base = b.base(item);
       blocks(whole);
     }
@@ -378,13 +358,12 @@ class Contraction {
 #pragma omp barrier
   }
 
-  const float* a_of(long item) {
+  const float* a_of(long item, float* own) {
     if constexpr (A::direct) return nullptr;
     else if (a_shared()) return shared_a + item % a.copies * matrix_size();
     else {
-      float* matrix = workspace(Use::private_a, matrix_size());
-      pack_a(item, {0, m_tiles()}, matrix);
-      return matrix;
+      pack_a(item, {0, m_tiles()}, own);
+      return own;
     }
   }
 
@@ -521,7 +500,7 @@ void contract_dot(const Shape& s, const A& a, const B& b, const Store& store) {
   };
   in_parallel(s.multiplies(), [&](int thread, int threads) {
     float sums[MR * NB];
-    float* rows = workspace(Use::private_a, tiles * tile_size);
+    const Memory<float> rows(tiles * tile_size);
     Range mine = share(s.batch * groups, thread, threads);
     for (long g = mine.begin, staged = -1; g < mine.end; ++g) {
       const long item = g / groups, r = g % groups / groups_per_row, c = g % groups_per_row * NB;

@@ -22,31 +22,21 @@ template <class T>
 [[gnu::always_inline]] inline T clamped_above(T x, T high) { return x > high ? high : x; }
 [[gnu::always_inline]] inline int64_t abs(int64_t x) { return x < 0 ? -x : x; }
 
-// Memory for an intermediate result, kept from call to call: fresh pages cost more than filling them.
-template <class T, int number>
-T* scratch(long count) {
-  static T* memory = nullptr;
-  static long capacity = 0;
-  if (count > capacity) {
-    std::free(memory);
-    capacity = (count + 1023) / 1024 * 1024;
-    memory = static_cast<T*>(std::aligned_alloc(4096, capacity * sizeof(T)));
-  }
-  return memory;
-}
+// Memory for an intermediate result, until the end of the scope. A little more than asked for, so
+// that a vector may reach past the end.
+template <class T>
+class Memory {
+ public:
+  explicit Memory(long count)
+      : data_(count ? static_cast<T*>(std::aligned_alloc(64, (count * sizeof(T) + 1087) / 64 * 64)) : nullptr) {}
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  ~Memory() { std::free(data_); }
+  operator T*() const { return data_; }
 
-// One row of an intermediate result, a thread's own.
-template <class T, int number>
-T* row(long count) {
-  thread_local T* memory = nullptr;
-  thread_local long capacity = 0;
-  if (count > capacity) {
-    std::free(memory);
-    capacity = (count + 63) / 64 * 64;
-    memory = static_cast<T*>(std::aligned_alloc(64, capacity * sizeof(T)));
-  }
-  return memory;
-}
+ private:
+  T* data_;
+};
 
 // Running folds along memory, in place.
 struct sum {
