@@ -56,6 +56,28 @@ def product(extents: Sequence[Extent]) -> Extent:
     return Extent(code, value)
 
 
+def _joined(position: str, part: str, extent: str) -> str:
+    """position * extent + part; what a division had taken apart comes together again."""
+    whole = part.removesuffix(f" % {atom(extent)}")
+    if whole != part and position == f"{whole} / {atom(extent)}":
+        return whole[1:-1] if _wrapped(whole) else whole
+    return add(mul(position, extent), part)
+
+
+class Joint(str):
+    """Several indices as one; taken apart along the same sizes, they are themselves again."""
+
+    parts: tuple[str, ...]
+    extents: tuple[str, ...]
+
+    @classmethod
+    def of(cls, parts: Sequence[str], extents: Sequence[Extent]) -> "Joint":
+        joint = cls(Index(parts).ravel(extents))
+        joint.parts = tuple(parts)
+        joint.extents = tuple(extent.code for extent in extents)
+        return joint
+
+
 class Index:
     """Where in a tensor: one expression an axis."""
 
@@ -85,7 +107,7 @@ class Index:
         """The position in row-major memory of this shape."""
         position = "0"
         for part, extent in zip(self.parts, shape, strict=True):
-            position = add(mul(position, extent.code), part)
+            position = _joined(position, part, extent.code)
         return position
 
 
@@ -122,6 +144,8 @@ class Flat(Index):
 
 
 def unravel(position: str, shape: Sequence[Extent]) -> tuple[str, ...]:
+    if isinstance(position, Joint) and position.extents == tuple(e.code for e in shape):
+        return position.parts
     parts: list[str] = []
     for axis in range(len(shape) - 1, -1, -1):
         if shape[axis].code == "1":
@@ -144,8 +168,8 @@ def reshaped(index: Index, shape: Sequence[Extent], source: Sequence[Extent]) ->
         return Flat(index.ravel(shape), source)
     parts: list[str] = []
     for ours, theirs in groups:
-        inside = Index([index[axis] for axis in ours])
-        position = inside.ravel([shape[axis] for axis in ours])
+        inside = [index[axis] for axis in ours]
+        position = inside[0] if len(ours) == 1 else Joint.of(inside, [shape[a] for a in ours])
         parts += unravel(position, [source[axis] for axis in theirs])
     return Index(parts)
 

@@ -82,14 +82,20 @@ class _Emission:
 
     def _demand_cheap(self, value: Value) -> None:
         """An operand is looked at more than once: what costs something is computed before."""
-        while isinstance(value, View | Guarded) and id(value) not in self._stored:
-            value = value.inputs[0]
-        if id(value) in self._stored or isinstance(value, Buffer):
+        value = self._beneath(value)
+        if isinstance(value, Buffer | Literal):
             return
         simple = isinstance(value, Map) and "km::" not in value.template and self._plan.fuse
-        plain = all(isinstance(source, Buffer | Literal) for source in value.inputs)
-        if not (simple and plain):
+        if not simple or not all(
+            isinstance(self._beneath(source), Buffer | Literal) for source in value.inputs
+        ):
             raise Unfit(value)
+
+    def _beneath(self, value: Value) -> Value:
+        """What a value is a view of."""
+        while id(value) not in self._stored and isinstance(value, View | Guarded):
+            value = value.inputs[0]
+        return self._stored.get(id(value), value)
 
     def _in_place(self) -> list[str]:
         """A right operand that lies in memory as it is needed; empty where it does not pay."""

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.scope import Scope, Unfit
+from kernelmill.generators.composer.graph import Extent
 from kernelmill.generators.composer.index import Index, add, atom, mul, product, sub
 from kernelmill.generators.composer.values import Map, Reduce, Scan, Value
 
@@ -26,8 +27,8 @@ FOLDS = {
     "prod": Fold("1", "{0} * {1}", "*"),
     "max": Fold("-km::infinity", "{1} > {0} ? {1} : {0}", "max"),
     "min": Fold("km::infinity", "{1} < {0} ? {1} : {0}", "min"),
-    "any": Fold("false", "{0} | {1}", "|"),
-    "all": Fold("true", "{0} & {1}", "&"),
+    "any": Fold("0", "{0} | int({1})", "|"),
+    "all": Fold("1", "{0} & int({1})", "&"),
 }
 _INTEGER_START = {"max": "INT64_MIN", "min": "INT64_MAX"}
 
@@ -104,19 +105,7 @@ class Folding:
         ]
         outer = scope.child()
         if blocked:
-            inner_name, extent = names[-1], extents[-1].code
-            block = f"b{inner_name}"
-            outer.lines.append(
-                f"for (long {block} = 0; {block} < {extent}; {block} += {_BLOCK}) {{"
-            )
-            outer.lines.append(f"  float {part} = 0;")
-            outer.lines.append(f"  const long end = std::min<long>({block} + {_BLOCK}, {extent});")
-            outer.lines.append(f"  #pragma omp simd reduction(+:{part})")
-            outer.lines.append(
-                f"  for (long {inner_name} = {block}; {inner_name} < end; ++{inner_name}) {{"
-            )
-            outer.lines += [f"    {line}" for line in body.lines]
-            outer.lines += ["  }", f"  {total} += {part};", "}"]
+            outer.lines += _in_blocks(names[-1], extents[-1], body.lines, part, total)
         else:
             pragma = f"#pragma omp simd reduction({fold.simd}:{total})" if fold.simd else ""
             outer.loop(heads[-1], body, pragma)
@@ -157,6 +146,8 @@ class Folding:
         return self._plan.keep_rows and single and computed and id(source) in self._shared
 
     def _accumulator(self, value: Reduce) -> str:
+        if value.op in ("any", "all"):
+            return "int"
         wide = value.op == "sum" and self._plan.accumulate in ("blocked", "double")
         return "double" if wide and value.ctype == "float" else value.ctype
 
@@ -165,7 +156,7 @@ class Folding:
         source, fold, lane = value.inputs[0], FOLDS[value.op], self._lane
         name = scope.fresh("r")
         wide = self._plan.accumulate == "double" and value.op == "sum" and value.ctype == "float"
-        ctype = "double" if wide else value.ctype
+        ctype = "double" if wide else "int" if value.op in ("any", "all") else value.ctype
         start = start_of(value.op, value.ctype)
         scope.lines.append(f"{ctype} {name}[{self._plan.lanes}];")
         scope.lines.append(
@@ -226,3 +217,33 @@ class Folding:
         head = f"for (long {name} = 0; {name} < {source.shape[axis].code}; ++{name})"
         scope.loop(head, body, f"#pragma omp simd reduction(min:{place})")
         return place
+
+
+def _in_blocks(name: str, extent: Extent, body: list[str], part: str, total: str) -> list[str]:
+    """A loop that sums into `part`, which joins `total` now and then."""
+    pragma = f"#pragma omp simd reduction(+:{part})"
+    inner = [f"  {line}" for line in body]
+    if extent.fixed and extent.value <= _BLOCK:
+        head = f"for (long {name} = 0; {name} < {extent.code}; ++{name}) {{"
+        return [
+            "{",
+            f"  float {part} = 0;",
+            pragma,
+            f"  {head}",
+            *inner,
+            "  }",
+            f"  {total} += {part};",
+            "}",
+        ]
+    block = f"b{name}"
+    return [
+        f"for (long {block} = 0; {block} < {extent.code}; {block} += {_BLOCK}) {{",
+        f"  float {part} = 0;",
+        f"  const long end = std::min<long>({block} + {_BLOCK}, {extent.code});",
+        pragma,
+        f"  for (long {name} = {block}; {name} < end; ++{name}) {{",
+        *inner,
+        "  }",
+        f"  {total} += {part};",
+        "}",
+    ]

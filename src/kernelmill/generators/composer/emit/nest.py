@@ -1,13 +1,29 @@
 """Loop nests: one stored value, computed element by element."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.folds import Folding
 from kernelmill.generators.composer.emit.scope import Scope, Unfit
 from kernelmill.generators.composer.graph import Extent
-from kernelmill.generators.composer.index import Flat, Index, atom, product, unravel
-from kernelmill.generators.composer.values import Buffer, Reduce, Scan, Value
+from kernelmill.generators.composer.index import (
+    Flat,
+    Index,
+    atom,
+    product,
+    reshaped,
+    unravel,
+)
+from kernelmill.generators.composer.values import (
+    Buffer,
+    Map,
+    Reduce,
+    Scan,
+    Shape,
+    Value,
+    View,
+)
 
 _LANE = "v"
 _TILE = "width"
@@ -37,12 +53,12 @@ def emit_nest(
     """
     if isinstance(value, Scan) and value.axis == len(value.shape) - 1:
         return _emit_rows_scanned(value, target, plan, stored)
-    uses = _probe(value, plan, stored)
+    shape, uses = _loop_shape(value, plan, stored)
     if not uses:
         lines = _emit_flat(value, target, plan, stored)
         if lines is not None:
             return lines
-    return _Nest(value, target, plan, stored, uses, shared).emit()
+    return _Nest(value, shape, target, plan, stored, uses, shared).emit()
 
 
 def _emit_rows_scanned(
@@ -91,6 +107,8 @@ class _Probing(Folding):
         super().__init__(plan, "", "", parallel=False, shared=set())
         self._variables = variables
         self.uses: list[_Use] = []
+        self.divides = False
+        """Whether a fold needs an index that only a division gives."""
 
     def fold(self, scope: Scope, value: Reduce, index: Index) -> str:
         self._note(value, index)
@@ -104,25 +122,49 @@ class _Probing(Folding):
 
     def _note(self, value: Reduce | Scan, index: Index, without: str = "") -> None:
         text = " ".join(index.parts)
-        found = frozenset(
-            v for v in self._variables if v in text.replace("[", " ").split() or v in text
-        )
+        self.divides = self.divides or "/" in text or "%" in text
+        found = frozenset(variable for variable in self._variables if variable in text)
         self.uses.append(_Use(value, found - {without}))
 
 
-def _probe(value: Value, plan: Plan, stored: dict[int, Buffer]) -> list[_Use]:
-    variables = tuple(f"i{axis}_" for axis in range(len(value.shape)))
+def _loop_shape(value: Value, plan: Plan, stored: dict[int, Buffer]) -> tuple[Shape, list[_Use]]:
+    """The shape to loop over: a reshape of the value's own where its folds ask for that."""
+    first = _probe(value, value.shape, plan, stored)
+    if not first.divides:
+        return value.shape, first.uses
+    for shape in _reshapes(value, stored):
+        other = _probe(value, shape, plan, stored)
+        if not other.divides:
+            return shape, other.uses
+    return value.shape, first.uses
+
+
+def _reshapes(value: Value, stored: dict[int, Buffer]) -> Iterator[Shape]:
+    """Shapes that parts of the same size inside a pointwise value have."""
+    if id(value) in stored:
+        return
+    if isinstance(value, View) and value.in_order:
+        yield value.inputs[0].shape
+    if isinstance(value, Map | View):
+        for source in value.inputs:
+            if source.shape == value.shape or isinstance(value, View):
+                yield from _reshapes(source, stored)
+
+
+def _probe(value: Value, shape: Shape, plan: Plan, stored: dict[int, Buffer]) -> "_Probing":
+    variables = tuple(f"i{axis}_" for axis in range(len(shape)))
     scope = Scope(variables=variables, stored=stored)
     probing = _Probing(plan, variables)
     scope.folding = probing
-    scope.value(value, Index(variables))
-    return probing.uses
+    scope.value(value, reshaped(Index(variables), shape, value.shape))
+    return probing
 
 
 class _Nest:
     def __init__(
         self,
         value: Value,
+        shape: Shape,
         target: Buffer,
         plan: Plan,
         stored: dict[int, Buffer],
@@ -130,10 +172,11 @@ class _Nest:
         shared: set[int],
     ) -> None:
         self._value, self._target, self._plan = value, target, plan
+        self._shape = shape
         self._stored = stored
         self._uses = uses
         self._shared = shared
-        self._rank = len(value.shape)
+        self._rank = len(shape)
         self._last = f"i{self._rank - 1}_"
         self._scans = [use for use in uses if isinstance(use.value, Scan)]
         self._order = self._loop_order()
@@ -147,13 +190,12 @@ class _Nest:
         levels = self._levels(root)
         inner = levels[-1].scope if levels else root
         # Once for the folds to find their places; then again, with the rows they keep at hand.
-        inner.value(self._value, self._index())
+        index = reshaped(self._index(), self._shape, self._value.shape)
+        inner.value(self._value, index)
         if not self._scans:
             inner.clear()
-        result = inner.value(self._value, self._index())
-        inner.lines.append(
-            f"{self._target.name}[{self._index().ravel(self._target.shape)}] = {result};"
-        )
+        result = inner.value(self._value, index)
+        inner.lines.append(f"{self._target.name}[{self._index().ravel(self._shape)}] = {result};")
         return self._assemble(root, levels, small)
 
     def _loop_order(self) -> list[int]:
@@ -197,7 +239,7 @@ class _Nest:
         levels: list[_Level] = []
         scope = root
         for axis in self._order:
-            name, extent = f"i{axis}_", self._value.shape[axis]
+            name, extent = f"i{axis}_", self._shape[axis]
             scope = scope.child(name)
             if self._tiled and axis == self._rank - 1:
                 lanes = self._plan.lanes
@@ -245,7 +287,7 @@ class _Nest:
         for depth in range(len(levels) - 1, -1, -1):
             level = levels[depth]
             if self._tiled and level.head.endswith(f"{self._last} += {self._plan.lanes})"):
-                extent = self._value.shape[-1].code
+                extent = self._shape[-1].code
                 level.scope.lines.insert(
                     0,
                     f"const long {_TILE} = std::min<long>({self._plan.lanes}, {extent} - {self._last});",

@@ -43,7 +43,9 @@ class Program:
         self._keep: list[Value] = []
         self._scratch: list[Buffer] = []
         self.outputs: list[Buffer] = []
-        values = Lowering(graph, plan).run()
+        lowering = Lowering(graph, plan)
+        values = lowering.run()
+        self._numbers = lowering.numbers
         self._users = _users(values)
         self._shared = {number for number, users in self._users.items() if len(users) > 1}
         for number, value in enumerate(values):
@@ -137,6 +139,7 @@ class Program:
             lines.append(f"template <{', '.join(templates)}>")
         lines.append(f"void run({', '.join(self._parameters())}) {{")
         lines += [f"  const long {s} = fixed_{s} < 0 ? size_{s} : fixed_{s};" for s in symbols]
+        lines += [f"  const double {name} = {code};" for code, name in self._numbers.items()]
         for buffer in self._scratch:
             ctype, count = CTYPES[buffer.dtype], product(buffer.shape).code
             lines.append(f"  const km::Memory<{ctype}> memory_{buffer.name}({count});")

@@ -30,6 +30,8 @@ class Lowering:
     def __init__(self, graph: Graph, plan: Plan) -> None:
         self.graph = graph
         self.plan = plan
+        self.numbers: dict[str, str] = {}
+        """Real numbers computed from sizes, and their names in the program."""
         self._values: dict[Reference, Value] = {}
         for source in graph.sources:
             if source.kind.dtype not in CTYPES:
@@ -47,6 +49,9 @@ class Lowering:
         """An argument as a value: a tensor, or a number of the given type."""
         if isinstance(argument, Reference):
             return self._values[argument]
+        if isinstance(argument, Real):
+            name = self.numbers.setdefault(argument.code, f"number_{len(self.numbers)}")
+            return Literal(f"{CTYPES[dtype]}({name})", dtype)
         return Literal(literal(argument, dtype), dtype)
 
     def operands(self, node: Node, arguments: Sequence[Any], dtype: str) -> list[Value]:
