@@ -1,5 +1,6 @@
 """Contractions: operands as small functions, what follows them fused into the store."""
 
+import re
 from typing import NamedTuple
 
 from kernelmill.generators.composer.decisions import Plan
@@ -69,8 +70,25 @@ class _Emission:
                 lines += self._operand("right", 1, index, "long b, long k, long r, long c")
                 right = f"km::packed<km::Along::{form.right_along}>(right)"
         lines += self._store(result, target)
-        left = f"km::packed<km::Along::{form.left_along}>(left, {form.copies})"
-        return [*lines, f"{self._function(right)}(shape, {left}, {right}, store);"]
+        packed = f"km::packed<km::Along::{form.left_along}>(left, {form.copies})"
+        call = f"{self._function(right)}(shape, {packed}, {right}, store);"
+        return [*lines, *self._with_left_in_place(call, right)]
+
+    def _with_left_in_place(self, call: str, right: str) -> list[str]:
+        """With all sizes known a plain left operand need not be packed: its strides are constants."""
+        form = self._form
+        plain = isinstance(self._beneath(self._contract.inputs[0]), Buffer)
+        if not plain or form.left_along != "k" or form.window or "contract_dot" in call:
+            return [call]
+        rows = self._blocking("direct" in right).rows
+        function = self._function(right, last=f"({form.rows.code}) % {rows}")
+        other = f"{function}(shape, km::in_place(left), {right}, store);"
+        texts = " ".join(e.code for e in (form.batch, form.rows, form.depth, form.columns))
+        symbols = sorted(set(re.findall(r"\bs\d+\b", texts)))
+        if not symbols:
+            return [other]
+        known = " && ".join(f"fixed_{symbol} >= 0" for symbol in symbols)
+        return [f"if constexpr ({known}) {{", f"  {other}", "} else {", f"  {call}", "}"]
 
     def _operand(self, name: str, number: int, index: Index, parameters: str) -> list[str]:
         value = self._contract.inputs[number]
@@ -182,13 +200,14 @@ class _Emission:
         head = f"const auto store = [=]({parameters}) {{"
         return [head, *(f"  {line}" for line in root.lines), "};"]
 
-    def _function(self, right: str) -> str:
+    def _function(self, right: str, last: str = "") -> str:
         form = self._form
         rows = form.rows.value
         few = form.rows.fixed and rows <= _FEW_ROWS
         if few and form.left_along == form.right_along == "k" and "packed" in right:
             return f"km::contract_dot<{rows}, {_DOT_COLUMNS[rows]}>"
         blocking = ", ".join(str(number) for number in self._blocking("direct" in right))
+        blocking += f", {last}" if last else ""
         split = {"rows": "m"}.get(self._split(), self._split())
         return f"km::contract<km::Tile<{blocking}>, km::Split::{split}>"
 

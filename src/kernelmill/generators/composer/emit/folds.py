@@ -42,14 +42,25 @@ def start_of(op: str, ctype: str) -> str:
 class Folding:
     """Writes the folds of one nest."""
 
-    def __init__(self, plan: Plan, lane: str, tile: str, parallel: bool, shared: set[int]) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        lane: str,
+        tile: str,
+        parallel: bool,
+        shared: set[int],
+        unrolled: bool = False,
+        first: str = "0",
+    ) -> None:
         self._plan = plan
         self._lane = lane
-        self._tile = tile
-        """How many lanes this tile has, as C++ (empty: no tiles in this nest)."""
+        self._first, self._tile = first, tile
+        """First lane, and the end of the lanes (empty: no tiles in this nest)."""
         self._parallel = parallel
         """The nest itself is too small to share among threads: its folds are not."""
         self._shared = shared
+        self.unrolled = unrolled
+        """Windows are folded inside the vectorised loop, tap by tap: nothing of them is outside."""
 
     def fold(self, scope: Scope, value: Reduce, index: Index) -> str:
         in_lane = self._lane and any(self._lane in part for part in index.parts)
@@ -59,6 +70,8 @@ class Folding:
             if in_lane:
                 raise Unfit(value)
             return self._find(scope, value, index)
+        if self.unrolled and value.window:
+            return self._fold_taps(scope, value, index)
         if in_lane:
             return self._fold_lanes(scope, value, index)
         return self._fold_one(scope, value, index)
@@ -180,11 +193,27 @@ class Folding:
         scope.lines += between.lines
         return f"{value.ctype}({name}[{lane}])" if wide else f"{name}[{lane}]"
 
+    def _fold_taps(self, scope: Scope, value: Reduce, index: Index) -> str:
+        source, fold = value.inputs[0], FOLDS[value.op]
+        name = scope.fresh("r")
+        scope.lines.append(f"{value.ctype} {name} = {start_of(value.op, value.ctype)};")
+        names = [f"k{scope.fresh('k')}" for _ in value.axes]
+        body = scope.child(*names)
+        element = body.value(source, value.source_index(index, names))
+        body.lines.append(f"{name} = {fold.combine.format(name, element)};")
+        for tap, axis in reversed(list(zip(names, value.axes, strict=True))):
+            outer = scope.child()
+            head = f"for (long {tap} = 0; {tap} < {source.shape[axis].code}; ++{tap})"
+            outer.loop(head, body, "#pragma GCC unroll 16")
+            body = outer
+        scope.lines += body.lines
+        return name
+
     def _window_bounds(
         self, scope: Scope, value: Reduce, index: Index, names: list[str]
     ) -> tuple[str, str]:
         """Leave out what lies outside of the input: it would not change the fold."""
-        start, end = "0", self._tile
+        start, end = self._first, self._tile
         for slide in value.slides:
             tap, place, size = names[slide.tap], index[slide.place], slide.size.code
             shift = sub(mul(tap, str(slide.dilation)), str(slide.pad))
@@ -192,7 +221,8 @@ class Folding:
                 first = place.removesuffix(f" + {self._lane}")
                 origin = scope.define("long", add(mul(first, str(slide.stride)), shift))
                 step = slide.stride
-                start = scope.define("long", f"std::max(0L, km::ceildiv(-{origin}, {step}))")
+                start = f"std::max<long>({self._first}, km::ceildiv(-{origin}, {step}))"
+                start = scope.define("long", start)
                 end = f"std::min<long>({self._tile}, km::ceildiv({atom(size)} - {origin}, {step}))"
                 end = scope.define("long", end)
             else:

@@ -11,8 +11,10 @@ from kernelmill.generators.composer.index import (
     Flat,
     Index,
     atom,
+    mul,
     product,
     reshaped,
+    sub,
     unravel,
 )
 from kernelmill.generators.composer.values import (
@@ -21,12 +23,14 @@ from kernelmill.generators.composer.values import (
     Reduce,
     Scan,
     Shape,
+    SlidingAxis,
     Value,
     View,
 )
 
 _LANE = "v"
 _TILE = "width"
+_MOST_TAPS = 64
 _SMALL = 8
 """With fewer results than this, the threads share the folds instead of the results."""
 
@@ -36,6 +40,13 @@ class _Use(NamedTuple):
 
     value: Reduce | Scan
     variables: frozenset[str]
+
+
+class _Reach(NamedTuple):
+    """A sliding axis, and how far its last tap lies from the first."""
+
+    slide: SlidingAxis
+    length: int
 
 
 class _Level(NamedTuple):
@@ -188,6 +199,9 @@ class _Nest:
         lane = _LANE if self._tiled else ""
         root.folding = Folding(self._plan, lane, _TILE if self._tiled else "", small, self._shared)
         levels = self._levels(root)
+        if self._only_windows():
+            self._emit_windows(levels)
+            return self._assemble(root, levels, small)
         inner = levels[-1].scope if levels else root
         # Once for the folds to find their places; then again, with the rows they keep at hand.
         index = reshaped(self._index(), self._shape, self._value.shape)
@@ -197,6 +211,68 @@ class _Nest:
         result = inner.value(self._value, index)
         inner.lines.append(f"{self._target.name}[{self._index().ravel(self._shape)}] = {result};")
         return self._assemble(root, levels, small)
+
+    def _only_windows(self) -> bool:
+        taps = [
+            product([use.value.inputs[0].shape[axis] for axis in use.value.axes])
+            for use in self._uses
+            if isinstance(use.value, Reduce) and use.value.window
+        ]
+        few = all(count.fixed and count.value <= _MOST_TAPS for count in taps)
+        return self._tiled and len(taps) == len(self._uses) and few
+
+    def _emit_windows(self, levels: list[_Level]) -> None:
+        """Tap by tap in registers where the window lies inside; the careful way at the edges."""
+        lane = levels.pop()
+        tile = levels[-1].scope
+        slides = [slide for use in self._uses for slide in self._reaching(use.value)]
+        inside = Scope(tile, fence=True)
+        inside.folding = Folding(self._plan, _LANE, _TILE, False, self._shared, unrolled=True)
+        if not slides:
+            self._emit_lane(inside, lane.pragma, "0", _TILE)
+            tile.lines += inside.lines
+            return
+        careful = Scope(tile, fence=True)
+        careful.folding = Folding(self._plan, _LANE, "to", False, self._shared, first="from")
+        self._emit_lane(careful, lane.pragma, "from", "to")
+        self._emit_lane(inside, lane.pragma, "first", "end")
+        tile.lines.append("const auto careful = [&](long from, long to) {")
+        tile.lines += _indented(careful.lines)
+        tile.lines.append("};")
+        tile.lines += self._inside_bounds(slides)
+        tile.lines.append("if (first < end) {")
+        tile.lines += ["  if (first > 0) careful(0, first);", *_indented(inside.lines)]
+        tile.lines += [f"  if (end < {_TILE}) careful(end, {_TILE});", "} else {"]
+        tile.lines += [f"  careful(0, {_TILE});", "}"]
+
+    def _emit_lane(self, scope: Scope, pragma: str, first: str, end: str) -> None:
+        body = Scope(scope, (_LANE,), _LANE)
+        result = body.value(self._value, reshaped(self._index(), self._shape, self._value.shape))
+        body.lines.append(f"{self._target.name}[{self._index().ravel(self._shape)}] = {result};")
+        head = f"for (long {_LANE} = {first}; {_LANE} < {end}; ++{_LANE})"
+        scope.loop(head, body, pragma)
+
+    def _reaching(self, value: Value) -> list[_Reach]:
+        assert isinstance(value, Reduce)
+        taps = [value.inputs[0].shape[value.axes[slide.tap]].value for slide in value.slides]
+        return [
+            _Reach(slide, (count - 1) * slide.dilation)
+            for slide, count in zip(value.slides, taps, strict=True)
+        ]
+
+    def _inside_bounds(self, slides: list[_Reach]) -> list[str]:
+        """The lanes of a tile whose whole window lies inside the input."""
+        lines = [f"long first = 0, end = {_TILE};"]
+        for slide, reach in dict.fromkeys(slides):
+            step, size = slide.stride, slide.size.code
+            origin = sub(mul(f"i{slide.place}_", str(step)), str(slide.pad))
+            if slide.place == self._rank - 1:
+                lines.append(f"first = std::max<long>(first, km::ceildiv(-({origin}), {step}));")
+                room = f"{atom(size)} - {reach} - ({origin})"
+                lines.append(f"end = std::min<long>(end, km::ceildiv({room}, {step}));")
+            else:
+                lines.append(f"if ({origin} < 0 || {origin} + {reach} >= {size}) end = 0;")
+        return lines
 
     def _loop_order(self) -> list[int]:
         """Axes on which more folds depend come first, so that each fold is computed once."""
@@ -316,3 +392,7 @@ class _Nest:
                 source: tuple[Extent, ...] = use.value.inputs[0].shape
                 work = max(work, product(source).value)
         return work > self._plan.serial_below
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [line if line.startswith("#") else f"  {line}" for line in lines]

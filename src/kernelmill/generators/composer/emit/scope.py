@@ -74,12 +74,17 @@ class Scope:
             return kept
         if isinstance(value, Literal):
             return value.code
-        home = self.home(index, beyond_lane=isinstance(value, Reduce | Scan))
+        home = self.home(index, beyond_lane=self._has_own_loop(value))
         key = (id(value), index)
         if key not in home._memo:
             home._kept.append(value)  # ids are only unique while their owners live
             home._memo[key] = value.emit(self if isinstance(value, Scan) else home, index)
         return home._memo[key]
+
+    def _has_own_loop(self, value: Value) -> bool:
+        if isinstance(value, Reduce):
+            return not (value.window and self.folding is not None and self.folding.unrolled)
+        return isinstance(value, Scan)
 
     def keep(self, value: Value, index: Index, variable: str, length: str) -> str:
         """Memory for one row of a value, for whoever needs it again in this scope."""
