@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import NamedTuple
 
 from kernelmill.campaign import quiet
@@ -146,16 +147,17 @@ class Loop:
 
     def _prepare(self, proposal: Proposal) -> _Prepared:
         """Runs in another thread, ahead of the judge."""
-        begun = time.perf_counter()
-        try:
-            draft = self._generator.write(proposal)
-        except Declined as declined:
-            return _Prepared(None, str(declined), time.perf_counter() - begun, 0.0)
-        written = time.perf_counter()
+        with quiet.building() if self._generator.computes else nullcontext():
+            begun = time.perf_counter()
+            try:
+                draft = self._generator.write(proposal)
+            except Declined as declined:
+                return _Prepared(None, str(declined), time.perf_counter() - begun, 0.0)
+            generating = time.perf_counter() - begun
         with quiet.building():
-            building = time.perf_counter()
+            begun = time.perf_counter()
             self._judge.build_ahead(draft.candidate)
-        return _Prepared(draft, "", written - begun, time.perf_counter() - building)
+        return _Prepared(draft, "", generating, time.perf_counter() - begun)
 
     def _finish_first(self) -> None:
         """Judge and store the attempt that was begun first."""

@@ -82,6 +82,8 @@ class Generator(ABC):
     """
 
     name: ClassVar[str]
+    computes: ClassVar[bool] = False
+    """Whether writing takes a processor of this machine: then it waits while a clock runs."""
 
     @abstractmethod
     def write(self, proposal: Proposal) -> Draft:

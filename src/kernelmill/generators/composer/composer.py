@@ -23,6 +23,7 @@ class Composer(Generator):
     """Keeps one warm process for tracing, and the graphs it has traced."""
 
     name: ClassVar[str] = "composer"
+    computes: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self._zygote: Zygote | None = None
