@@ -7,8 +7,9 @@ import msgspec
 
 from kernelmill.candidate import Candidate, Origin
 from kernelmill.errors import GeneratorUnavailable
-from kernelmill.generators.base import Decisions, Declined, Draft, Generator, Proposal
-from kernelmill.generators.composer.decisions import explore, plan_of, relevant
+from kernelmill.generators.base import Declined, Draft, Generator, Proposal
+from kernelmill.generators.composer.choosing import choose
+from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.program import Program
 from kernelmill.generators.composer.graph import Graph
 from kernelmill.sandbox import CellFailure, Limits, Policy, Zygote
@@ -36,11 +37,12 @@ class Composer(Generator):
 
     def write(self, proposal: Proposal) -> Draft:
         graph = self.trace(proposal.task)
-        kinds = Program(graph, plan_of({})).kinds
-        decisions = _decide(proposal, kinds)
-        program = Program(graph, plan_of(decisions))
-        files = program.files(proposal.task)
-        return Draft(Candidate(files, Origin.COMPOSER, proposal.task.id), decisions)
+        usual = Plan({})
+        Program(graph, usual).files(proposal.task)
+        decisions = choose(proposal, sorted(usual.consulted))
+        program = Program(graph, Plan(decisions))
+        candidate = Candidate(program.files(proposal.task), Origin.COMPOSER, proposal.task.id)
+        return Draft(candidate, decisions)
 
     def trace(self, task: Task) -> Graph:
         """The graph of a task; raises Declined."""
@@ -70,21 +72,3 @@ class Composer(Generator):
         if "error" in answer:
             return Declined(f"the reference cannot be traced: {answer['error']}")
         return msgspec.convert(answer["graph"], Graph)
-
-
-def _decide(proposal: Proposal, kinds: set[str]) -> Decisions:
-    """From the context first, then the usual choices, then at random."""
-    open_decisions = relevant(kinds)
-    start: Decisions = {decision.name: decision.choices[0] for decision in open_decisions}
-    if proposal.parent is None and not proposal.context and proposal.seed == 0:
-        return start
-    if proposal.parent is not None:
-        start |= proposal.parent.decisions
-    best = max(
-        (hint for hint in proposal.context if hint.decisions and (hint.outcome or 0) > 0),
-        key=lambda hint: hint.outcome or 0,
-        default=None,
-    )
-    if best is not None:
-        start |= {k: v for k, v in best.decisions.items() if k in start}
-    return explore(start, open_decisions, proposal.seed)

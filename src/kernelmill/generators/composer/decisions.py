@@ -1,86 +1,80 @@
 """The composer's decisions: how a kernel is made, apart from what it computes.
 
-Every decision has a name, its choices and a sentence about it. A choice may be wrong for a task:
-then the kernel does not compile, crashes, is inexact or slow, and the verdict says so.
+A choice may be wrong for a task: then the kernel does not compile, crashes, is inexact or slow, and
+the verdict says so.
 """
 
-import random
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
-
-import msgspec
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from kernelmill.generators.base import Choice, Decisions
 
 
 class Decision(NamedTuple):
-    name: str
     choices: tuple[Choice, ...]
     """The usual one first."""
-    concerns: str
-    """Kernels it matters to: `nest`, `contraction`, or `all`."""
     about: str
 
 
-CATALOGUE: tuple[Decision, ...] = (
-    Decision("fuse", (True, False), "all", "compute pointwise values where they are used instead of storing them"),
-    Decision("specialise", (True, False), "all", "a second body with the shown sizes as constants"),
-    Decision("accumulate", ("blocked", "float", "double"), "nest", "how sums are carried: float in blocks joined in double, float, double"),
-    Decision("moments", ("two-pass", "one-pass"), "nest", "variance from differences, or from squares in the same pass as the mean"),
-    Decision("lanes", (64, 16, 32, 128), "nest", "elements side by side where a fold does not run along memory"),
-    Decision("keep_rows", (True, False), "nest", "store a row that is used again after a fold instead of computing it twice"),
-    Decision("parallel", ("outer", "none"), "all", "which loops are shared among the threads"),
-    Decision("tile", ("auto", "6x4", "8x3", "14x2", "4x4"), "contraction", "register tile: rows x vectors of columns"),
-    Decision("depth_block", ("auto", 128, 256, 512), "contraction", "depth of a panel that stays in the first cache"),
-    Decision("split", ("auto", "rows", "columns", "batch"), "contraction", "what the threads divide among themselves"),
-    Decision("operand", ("auto", "packed", "direct"), "contraction", "copy the right operand into panels, or read it in place"),
-)  # fmt: skip
-_BY_NAME = {decision.name: decision for decision in CATALOGUE}
+CATALOGUE: dict[str, Decision] = {
+    "fuse": Decision(
+        (True, False), "compute pointwise values where they are used instead of storing them"
+    ),
+    "specialise": Decision((True, False), "a second body with the shown sizes as constants"),
+    "parallel": Decision(("outer", "none"), "which loops are shared among the threads"),
+    "accumulate": Decision(
+        ("blocked", "float", "double"), "sums in float joined in double, in float, or in double"
+    ),
+    "moments": Decision(
+        ("two-pass", "one-pass"), "variance from differences, or from squares in one pass"
+    ),
+    "keep_rows": Decision(
+        (True, False),
+        "store a row that is needed again behind a fold instead of computing it twice",
+    ),
+    "lanes": Decision(
+        (64, 16, 32, 128), "elements side by side where a fold does not run along memory"
+    ),
+    "tile": Decision(
+        ("auto", "6x4", "8x3", "14x2", "4x4"), "register tile of a contraction: rows x vectors"
+    ),
+    "depth_block": Decision(
+        ("auto", 128, 256, 512), "depth of a panel that stays in the first cache"
+    ),
+    "split": Decision(
+        ("auto", "rows", "columns", "batch"), "what the threads divide in a contraction"
+    ),
+    "operand": Decision(
+        ("auto", "packed", "direct"), "copy the right operand into panels, or read it in place"
+    ),
+}
+SERIAL_BELOW = 1 << 14
+"""Elements that are not worth waking a second thread for."""
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """One choice for every decision."""
+class Plan:
+    """One choice for every decision, by name; notes which of them made a difference."""
 
-    fuse: bool = True
-    specialise: bool = True
-    accumulate: str = "blocked"
-    moments: str = "two-pass"
-    lanes: int = 64
-    keep_rows: bool = True
-    parallel: str = "outer"
-    tile: str = "auto"
-    depth_block: int | str = "auto"
-    split: str = "auto"
-    operand: str = "auto"
+    def __init__(self, decisions: Mapping[str, Choice]) -> None:
+        self._choices = usual() | {
+            name: choice for name, choice in decisions.items() if is_choice(name, choice)
+        }
+        self.consulted: set[str] = set()
 
-    serial_below = 1 << 14
-    """Elements that are not worth waking a second thread for."""
+    def __getattr__(self, name: str) -> Any:
+        if name not in CATALOGUE:
+            raise AttributeError(name)
+        self.consulted.add(name)
+        return self._choices[name]
 
 
-def plan_of(decisions: Mapping[str, Choice]) -> Plan:
-    known = {name: choice for name, choice in decisions.items() if _valid(name, choice)}
-    return msgspec.convert(known, Plan)
+def usual() -> Decisions:
+    return {name: decision.choices[0] for name, decision in CATALOGUE.items()}
 
 
-def _valid(name: str, choice: Choice) -> bool:
-    decision = _BY_NAME.get(name)
-    return decision is not None and choice in decision.choices
-
-
-def relevant(kinds: set[str]) -> tuple[Decision, ...]:
-    """The decisions that matter to a program of these kinds of kernels."""
-    return tuple(d for d in CATALOGUE if d.concerns == "all" or d.concerns in kinds)
-
-
-def explore(start: Decisions, open_decisions: Sequence[Decision], seed: int) -> Decisions:
-    """Change one or two decisions at random."""
-    dice = random.Random(seed)
-    changed = dict(start)
-    for decision in dice.sample(
-        list(open_decisions), k=min(len(open_decisions), dice.choice((1, 1, 2)))
-    ):
-        others = [
-            c for c in decision.choices if c != changed.get(decision.name, decision.choices[0])
-        ]
-        changed[decision.name] = dice.choice(others)
-    return changed
+def is_choice(name: str, choice: Choice) -> bool:
+    decision = CATALOGUE.get(name)
+    # True == 1 in Python, but not to a compiler.
+    return decision is not None and any(
+        choice == known and type(choice) is type(known) for known in decision.choices
+    )

@@ -75,7 +75,7 @@ class _Emission:
         return [*lines, *self._with_left_in_place(call, right)]
 
     def _with_left_in_place(self, call: str, right: str) -> list[str]:
-        """With all sizes known a plain left operand need not be packed: its strides are constants."""
+        """With all sizes known, a plain left operand need not be packed: strides are constants."""
         form = self._form
         plain = isinstance(self._beneath(self._contract.inputs[0]), Buffer)
         if not plain or form.left_along != "k" or form.window or "contract_dot" in call:
@@ -103,7 +103,7 @@ class _Emission:
         value = self._beneath(value)
         if isinstance(value, Buffer | Literal):
             return
-        simple = isinstance(value, Map) and "km::" not in value.template and self._plan.fuse
+        simple = isinstance(value, Map) and "km::" not in value.template and bool(self._plan.fuse)
         if not simple or not all(
             isinstance(self._beneath(source), Buffer | Literal) for source in value.inputs
         ):
@@ -131,10 +131,12 @@ class _Emission:
             value = self._stored.get(id(value.inputs[0]), value.inputs[0])
         if not isinstance(value, Buffer) or value.dtype != "float32":
             return []
+        count, step = form.depth.code, depth.ravel(value.shape)
+        start = f"{value.name} + {first.ravel(value.shape)}"
         return [
-            f"const km::Memory<long> offsets({form.depth.code});",
-            f"for (long k = 0; k < {form.depth.code}; ++k) offsets[k] = {depth.ravel(value.shape)};",
-            f"const auto base = [=](long b) {{ return {value.name} + {first.ravel(value.shape)}; }};",
+            f"const km::Memory<long> offsets({count});",
+            f"for (long k = 0; k < {count}; ++k) offsets[k] = {step};",
+            f"const auto base = [=](long b) {{ return {start}; }};",
         ]
 
     def _image(self, window: Window) -> list[str]:
@@ -181,7 +183,9 @@ class _Emission:
         return [
             *lines,
             f"const km::Memory<float> images({form.batch.code} * window.image());",
-            f"const auto element = [=](long b, long channel, long y, long x) -> float {{ {body} }};",
+            "const auto element = [=](long b, long channel, long y, long x) -> float {",
+            f"  {body}",
+            "};",
             f"km::pad_copy_all(window, {form.batch.code}, element, images);",
             "const auto image = [&](long b) { return images + b * window.image(); };",
         ]
@@ -230,7 +234,7 @@ class _Emission:
     def _split(self) -> str:
         form = self._form
         if self._plan.split != "auto":
-            return self._plan.split
+            return str(self._plan.split)
         if form.batch.value >= 2:
             return "batch"
         return "rows" if form.columns.value * form.lines.value <= _NARROW else "columns"

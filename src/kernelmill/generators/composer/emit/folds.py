@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-from kernelmill.generators.composer.decisions import Plan
+from kernelmill.generators.composer.decisions import SERIAL_BELOW, Plan
 from kernelmill.generators.composer.emit.scope import Scope, Unfit
 from kernelmill.generators.composer.graph import Extent
 from kernelmill.generators.composer.index import Index, add, atom, mul, product, sub
-from kernelmill.generators.composer.values import Map, Reduce, Scan, Value
+from kernelmill.generators.composer.values import Map, Reduce, Scan
 
 _BLOCK = 2048
 """Elements summed in single precision before they join a sum in double."""
@@ -126,7 +126,7 @@ class Folding:
             wrapped = scope.child()
             wrapped.loop(head, outer)
             outer = wrapped
-        if self._parallel and product(extents).value > self._plan.serial_below:
+        if self._parallel and product(extents).value > SERIAL_BELOW:
             clause = f"reduction({fold.simd}:{total})"
             outer.lines.insert(0, f"#pragma omp parallel for {clause}")
         scope.lines += outer.lines
@@ -156,24 +156,25 @@ class Folding:
         source = value.inputs[0]
         single = len(value.axes) == 1 and value.contiguous and not self._parallel
         computed = isinstance(source, Map) and "km::" in source.template
-        return self._plan.keep_rows and single and computed and id(source) in self._shared
+        return single and computed and id(source) in self._shared and bool(self._plan.keep_rows)
 
     def _accumulator(self, value: Reduce) -> str:
         if value.op in ("any", "all"):
             return "int"
-        wide = value.op == "sum" and self._plan.accumulate in ("blocked", "double")
-        return "double" if wide and value.ctype == "float" else value.ctype
+        sums = value.op == "sum" and value.ctype == "float"
+        return "double" if sums and self._plan.accumulate != "float" else value.ctype
 
     def _fold_lanes(self, scope: Scope, value: Reduce, index: Index) -> str:
         """One result for every lane of the tile: folds side by side, memory along the lanes."""
         source, fold, lane = value.inputs[0], FOLDS[value.op], self._lane
         name = scope.fresh("r")
-        wide = self._plan.accumulate == "double" and value.op == "sum" and value.ctype == "float"
+        wide = value.op == "sum" and value.ctype == "float" and self._plan.accumulate == "double"
         ctype = "double" if wide else "int" if value.op in ("any", "all") else value.ctype
         start = start_of(value.op, value.ctype)
-        scope.lines.append(f"{ctype} {name}[{self._plan.lanes}];")
+        lanes = self._plan.lanes
+        scope.lines.append(f"{ctype} {name}[{lanes}];")
         scope.lines.append(
-            f"for (long {lane} = 0; {lane} < {self._plan.lanes}; ++{lane}) {name}[{lane}] = {start};"
+            f"for (long {lane} = 0; {lane} < {lanes}; ++{lane}) {name}[{lane}] = {start};"
         )
         extents = [source.shape[axis] for axis in value.axes]
         names = [scope.fresh("k") for _ in extents]

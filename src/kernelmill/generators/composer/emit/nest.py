@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kernelmill.generators.composer.decisions import Plan
+from kernelmill.generators.composer.decisions import SERIAL_BELOW, Plan
 from kernelmill.generators.composer.emit.folds import Folding
 from kernelmill.generators.composer.emit.scope import Scope, Unfit
 from kernelmill.generators.composer.graph import Extent
@@ -86,7 +86,7 @@ def _emit_rows_scanned(
     body.lines.append(f"line[column] = {element};")
     outer.loop(f"for (long column = 0; column < {length.code}; ++column)", body, "#pragma omp simd")
     outer.lines.append(f"km::scan<km::{value.op}>(line, {length.code});")
-    worth = product(value.shape).value > plan.serial_below and plan.parallel == "outer"
+    worth = product(value.shape).value > SERIAL_BELOW and plan.parallel == "outer"
     pragma = "#pragma omp parallel for schedule(static)" if worth else ""
     root.loop(f"for (long row = 0; row < {rows.code}; ++row)", outer, pragma)
     return root.lines
@@ -105,7 +105,7 @@ def _emit_flat(
         return None
     body.lines.append(f"{target.name}[f] = {result};")
     pragma = "#pragma omp simd"
-    if plan.parallel == "outer" and total.value > plan.serial_below:
+    if plan.parallel == "outer" and total.value > SERIAL_BELOW:
         pragma = "#pragma omp parallel for simd schedule(static)"
     root.loop(f"for (long f = 0; f < {total.code}; ++f)", body, pragma)
     return root.lines
@@ -363,11 +363,9 @@ class _Nest:
         for depth in range(len(levels) - 1, -1, -1):
             level = levels[depth]
             if self._tiled and level.head.endswith(f"{self._last} += {self._plan.lanes})"):
-                extent = self._shape[-1].code
-                level.scope.lines.insert(
-                    0,
-                    f"const long {_TILE} = std::min<long>({self._plan.lanes}, {extent} - {self._last});",
-                )
+                room = f"{self._shape[-1].code} - {self._last}"
+                width = f"const long {_TILE} = std::min<long>({self._plan.lanes}, {room});"
+                level.scope.lines.insert(0, width)
             outer = levels[depth - 1].scope if depth else root
             outer.loop(level.head, level.scope, self._pragma(level, depth, shared, small))
         return root.lines
@@ -391,7 +389,7 @@ class _Nest:
             if isinstance(use.value, Reduce):
                 source: tuple[Extent, ...] = use.value.inputs[0].shape
                 work = max(work, product(source).value)
-        return work > self._plan.serial_below
+        return work > SERIAL_BELOW
 
 
 def _indented(lines: list[str]) -> list[str]:

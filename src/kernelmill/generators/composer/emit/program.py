@@ -69,7 +69,8 @@ class Program:
         """Write the kernel that fills `target`, after those that it needs."""
         if isinstance(value, View) and value.in_order and self._unstored(value.inputs[0]):
             source = value.inputs[0]
-            return self._store(source, Buffer(target.name, source.shape, source.dtype))
+            self._store(source, Buffer(target.name, source.shape, source.dtype))
+            return
         while True:
             try:
                 kernel = self._emit(value, target)
@@ -119,11 +120,13 @@ class Program:
 
     def _whole(self, value: Value) -> Value:
         """With a contraction, store what becomes of each of its sums, not the sums."""
-        if not isinstance(value, Contract) or not self._plan.fuse:
+        if not isinstance(value, Contract):
             return value
         while True:
             users = self._users.get(id(value), [])
             if len(users) != 1 or not isinstance(users[0], Map) or users[0].shape != value.shape:
+                return value
+            if not self._plan.fuse:
                 return value
             value = users[0]
 
