@@ -8,7 +8,7 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints
 	setup-system clean
 
 help:
-	@echo "make run           install, then verify the shipped kernels of the starter suite"
+	@echo "make run           install, then make kernels for the starter suite"
 	@echo "make test          install, then all checks and tests that need no GPU"
 	@echo "make test-fast     the tests that need no compiler"
 	@echo "make test-compiler the tests that need a C++ compiler"
@@ -21,7 +21,7 @@ help:
 
 run: $(VENV)/installed
 	$(BIN)/kernelmill doctor
-	$(BIN)/kernelmill verify starter
+	$(BIN)/kernelmill run starter --budget 2 --workspace kernelmill-workspace
 
 test: $(VENV)/installed-dev check
 	$(BIN)/pytest -n 2 --dist worksteal

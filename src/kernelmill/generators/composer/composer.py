@@ -42,7 +42,7 @@ class Composer(Generator):
         decisions = choose(proposal, sorted(usual.consulted))
         program = Program(graph, Plan(decisions))
         candidate = Candidate(program.files(proposal.task), Origin.COMPOSER, proposal.task.id)
-        return Draft(candidate, decisions)
+        return Draft(candidate, decisions, cost_usd=0.0)
 
     def trace(self, task: Task) -> Graph:
         """The graph of a task; raises Declined."""
