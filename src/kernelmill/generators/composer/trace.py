@@ -100,7 +100,8 @@ def _sqrt(number: Any) -> Any:
 
 
 def _linspace(start: Any, end: Any, steps: Any, **options: Any) -> torch.Tensor:
-    if not isinstance(steps, torch.SymInt):
+    symbolic = isinstance(steps, torch.SymInt)
+    if not symbolic:
         return _plain_linspace(start, end, steps, **options)
     places = torch.arange(steps)
     step = (end - start) / (steps - 1)

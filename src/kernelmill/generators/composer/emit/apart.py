@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from kernelmill.generators.composer.decisions import Plan
+from kernelmill.generators.composer.decisions import SERIAL_BELOW, Plan
 from kernelmill.generators.composer.emit.folds import FOLDS
 from kernelmill.generators.composer.emit.scope import Scope
 from kernelmill.generators.composer.graph import Extent
@@ -34,7 +34,7 @@ def _close(scopes: list[Scope], heads: list[str], pragma: str) -> list[str]:
 
 
 def _pragma(plan: Plan, shape: Sequence[Extent]) -> str:
-    worth = plan.parallel == "outer" and product(shape).value > plan.serial_below
+    worth = plan.parallel == "outer" and product(shape).value > SERIAL_BELOW
     return "#pragma omp parallel for schedule(static)" if worth else ""
 
 

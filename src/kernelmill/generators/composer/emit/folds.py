@@ -213,7 +213,7 @@ class Folding:
             outer.loop(f"for (long {n} = 0; {n} < {extent.code}; ++{n})", between)
             between = outer
         if blocked:
-            between = self._in_blocks(scope, between, names[0], extents, name)
+            between = self._lanes_in_blocks(scope, between, names[0], extents, name)
         scope.lines += between.lines
         return f"{value.ctype}({name}[{lane}])" if wide else f"{name}[{lane}]"
 
@@ -240,7 +240,7 @@ class Folding:
         long = product(extents).value > _LANE_BLOCK or not all(e.fixed for e in extents)
         return single and long and self._plan.accumulate == "blocked"
 
-    def _in_blocks(
+    def _lanes_in_blocks(
         self, scope: Scope, body: Scope, name: str, extents: list[Extent], part: str
     ) -> Scope:
         """The outermost loop of a fold in blocks: `part` keeps the sums of one, then all."""

@@ -124,6 +124,7 @@ class Scope:
         """Forget what was written in this scope; what moved out of it stays."""
         self.lines.clear()
         self._memo.clear()
+        self._rows.clear()
 
     def fresh(self, prefix: str) -> str:
         name = f"{prefix}{next(self._counter)}"
