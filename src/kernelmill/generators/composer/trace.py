@@ -82,6 +82,7 @@ def _open_forms() -> Iterator[None]:
     """Operators that would fix their sizes while they are traced, in forms that do not."""
     with (
         mock.patch.object(math, "sqrt", _sqrt),
+        mock.patch.object(math, "log", _log),
         mock.patch.object(torch, "linspace", _linspace),
         mock.patch.object(torch, "max_pool1d", _max_pool1d),
         mock.patch.object(torch, "take_along_dim", _take_along_dim),
@@ -91,12 +92,21 @@ def _open_forms() -> Iterator[None]:
 
 
 _plain_sqrt = math.sqrt
+_plain_log = math.log
 _plain_linspace = torch.linspace
 
 
 def _sqrt(number: Any) -> Any:
     symbolic = isinstance(number, torch.SymInt | torch.SymFloat)
     return torch.sym_sqrt(number) if symbolic else _plain_sqrt(number)
+
+
+def _log(number: Any, *base: Any) -> Any:
+    if not isinstance(number, torch.SymInt | torch.SymFloat):
+        return _plain_log(number, *base)
+    return torch._sym_log2(torch.sym_float(number)) * (
+        _plain_log(2) / _plain_log(*base or (math.e,))
+    )
 
 
 def _linspace(start: Any, end: Any, steps: Any, **options: Any) -> torch.Tensor:
@@ -213,6 +223,9 @@ class _SizePrinter(PythonPrinter):
 
     def _print_OpaqueUnaryFn_sqrt(self, expr: Any) -> str:  # noqa: N802
         return f"std::sqrt(double({self._print(expr.args[0])}))"
+
+    def _print_OpaqueUnaryFn_log2(self, expr: Any) -> str:  # noqa: N802
+        return f"std::log2(double({self._print(expr.args[0])}))"
 
     def _print_FloatTrueDiv(self, expr: Any) -> str:  # noqa: N802
         return f"({self._print(expr.args[0])}) / ({self._print(expr.args[1])})"
