@@ -102,11 +102,11 @@ def _sqrt(number: Any) -> Any:
 
 
 def _log(number: Any, *base: Any) -> Any:
+    """Of a size as a tensor: export knows no logarithm of a symbol."""
     if not isinstance(number, torch.SymInt | torch.SymFloat):
         return _plain_log(number, *base)
-    return torch._sym_log2(torch.sym_float(number)) * (
-        _plain_log(2) / _plain_log(*base or (math.e,))
-    )
+    natural = torch.full((), number, dtype=torch.float32).log()
+    return natural / _plain_log(*base) if base else natural
 
 
 def _linspace(start: Any, end: Any, steps: Any, **options: Any) -> torch.Tensor:
@@ -223,9 +223,6 @@ class _SizePrinter(PythonPrinter):
 
     def _print_OpaqueUnaryFn_sqrt(self, expr: Any) -> str:  # noqa: N802
         return f"std::sqrt(double({self._print(expr.args[0])}))"
-
-    def _print_OpaqueUnaryFn_log2(self, expr: Any) -> str:  # noqa: N802
-        return f"std::log2(double({self._print(expr.args[0])}))"
 
     def _print_FloatTrueDiv(self, expr: Any) -> str:  # noqa: N802
         return f"({self._print(expr.args[0])}) / ({self._print(expr.args[1])})"
