@@ -103,7 +103,8 @@ def _sqrt(number: Any) -> Any:
 
 def _log(number: Any, *base: Any) -> Any:
     """Of a size as a tensor: export knows no logarithm of a symbol."""
-    if not isinstance(number, torch.SymInt | torch.SymFloat):
+    symbolic = isinstance(number, torch.SymInt | torch.SymFloat)
+    if not symbolic:
         return _plain_log(number, *base)
     natural = torch.full((), number, dtype=torch.float32).log()
     return natural / _plain_log(*base) if base else natural
