@@ -3,6 +3,7 @@
 import logging
 import math
 import operator
+import re
 import warnings
 from typing import Any
 
@@ -12,6 +13,7 @@ import torch
 from torch.export import Dim, ExportedProgram, export
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx.experimental import _config
+from torch.utils._pytree import tree_unflatten
 from torch.utils._sympy.printers import PythonPrinter
 
 from kernelmill.generators.composer.graph import (
@@ -24,13 +26,17 @@ from kernelmill.generators.composer.graph import (
     Reference,
     Size,
     Source,
+    Symbol,
 )
 from kernelmill.sandbox.channel import Channel
 from kernelmill.tasks.describe import explain
 from kernelmill.tasks.module import TaskModule
 
 _SEED = 1
-_MOST_CONSTANT = 4096
+_MOST_CONSTANT = 1 << 16
+
+
+_MULTIPLE = re.compile(r"(\d+)\*(s\d+)")
 
 
 class Untraceable(Exception):
@@ -71,6 +77,25 @@ def _dynamic(value: Any) -> Any:
     return None
 
 
+def _paths(item: Any, path: str) -> list[str]:
+    if isinstance(item, list | tuple):
+        return [p for n, inner in enumerate(item) for p in _paths(inner, f"{path}[{n}]")]
+    if isinstance(item, dict):
+        return [p for key, inner in item.items() for p in _paths(inner, f"{path}[{key!r}]")]
+    return [path]
+
+
+def _python(value: Any) -> str:
+    """A structure of expressions as one expression."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key!r}: {_python(item)}' for key, item in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(_python(item) for item in value)}]"
+    if isinstance(value, tuple):
+        return f"({', '.join(_python(item) for item in value)}{',' * (len(value) == 1)})"
+    return str(value)
+
+
 class _SizePrinter(PythonPrinter):  # type: ignore[misc]
     """Sizes in words that C++ and Python share."""
 
@@ -81,10 +106,21 @@ class _SizePrinter(PythonPrinter):  # type: ignore[misc]
     _print_IntTrueDiv = _print_FloorDiv  # noqa: N815
 
     def _print_Max(self, expr: Any) -> str:  # noqa: N802
+        return self._nested("larger", expr)
+
+    def _print_Min(self, expr: Any) -> str:  # noqa: N802
+        return self._nested("smaller", expr)
+
+    def _print_Mod(self, expr: Any) -> str:  # noqa: N802
+        return self._nested("modulo", expr)
+
+    _print_PythonMod = _print_Mod  # noqa: N815
+
+    def _nested(self, function: str, expr: Any) -> str:
         first, *rest = (self._print(argument) for argument in expr.args)
         for item in rest:
-            first = f"larger({first}, {item})"
-        return first
+            first = f"{function}({first}, {item})"
+        return str(first)
 
     def _print_ToFloat(self, expr: Any) -> str:  # noqa: N802
         return f"double({self._print(expr.args[0])})"
@@ -116,37 +152,62 @@ class _Reader:
             if item.op == "call_function"
             for node in self._node(item)
         )
-        returned = self._program.graph.output_node().args[0]
+        returned, outputs = self._outputs()
+        return Graph(sources, nodes, outputs, returned, self._symbols(sources))
+
+    def _outputs(self) -> tuple[str, tuple[Reference, ...]]:
+        """What forward returns as Python (`(y0, [y1])`), and the tensors in it."""
+        values = self._program.graph.output_node().args[0]
         kinds = self._program.graph_signature.output_specs
-        outputs = tuple(
-            self._reference(value)
-            for value, spec in zip(returned, kinds, strict=True)
-            if spec.kind is OutputKind.USER_OUTPUT
-        )
-        nested = not isinstance(self._program.call_spec.out_spec.type, type(None))
-        return Graph(sources, nodes, outputs, nested, self._symbols(sources))
+        assert isinstance(values, tuple | list)
+        references: list[Reference] = []
+        leaves = []
+        for value, spec in zip(values, kinds, strict=True):
+            if spec.kind is not OutputKind.USER_OUTPUT:
+                continue  # written back into buffers: nobody reads them after the call
+            if isinstance(value, torch.fx.Node) and isinstance(value.meta["val"], torch.Tensor):
+                leaves.append(f"y{len(references)}")
+                references.append(self._reference(value))
+            else:
+                leaves.append(self._plain(self._argument(value)))
+        return _python(tree_unflatten(leaves, self._program.call_spec.out_spec)), tuple(references)
+
+    def _plain(self, value: Argument) -> str:
+        if isinstance(value, Size):
+            return value.extent.code
+        if value is None or isinstance(value, bool | int | float | str):
+            return repr(value)
+        raise Untraceable("an output that is neither a tensor nor a plain value")
 
     def _sources(self) -> tuple[Source, ...]:
         found = []
         placeholders = [n for n in self._program.graph.nodes if n.op == "placeholder"]
-        position = 0
-        for node, spec in zip(placeholders, self._program.graph_signature.input_specs, strict=True):
+        specs = self._program.graph_signature.input_specs
+        paths = iter(self._input_paths())
+        for node, spec in zip(placeholders, specs, strict=True):
             value = node.meta.get("val")
             if spec.kind is InputKind.USER_INPUT:
+                path = next(paths)
                 if isinstance(value, torch.Tensor):
-                    found.append(Source(node.name, self._kind(value), "input", str(position)))
-                position += 1
-            elif spec.kind in (InputKind.PARAMETER, InputKind.BUFFER):
-                if spec.target in self._program.state_dict:
-                    key = str(spec.target)
-                    found.append(Source(node.name, self._kind(value), "state", key))
-                else:
-                    found.append(self._constant(node, str(spec.target)))
-            elif spec.kind is InputKind.CONSTANT_TENSOR:
+                    found.append(Source(node.name, self._kind(value), "input", path))
+            elif (
+                spec.kind in (InputKind.PARAMETER, InputKind.BUFFER)
+                and spec.target in self._program.state_dict
+            ):
+                found.append(Source(node.name, self._kind(value), "state", str(spec.target)))
+            elif spec.kind in (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR):
                 found.append(self._constant(node, str(spec.target)))
             else:
                 raise Untraceable(f"an input of kind {spec.kind.name.lower()}")
         return tuple(found)
+
+    def _input_paths(self) -> list[str]:
+        """How each leaf of the inputs is reached, in order: `0`, `1[2]`, `1['mask']`."""
+        tree = self._program.call_spec.in_spec
+        assert tree is not None
+        marked = tree_unflatten(list(range(tree.num_leaves)), tree)
+        arguments, _keywords = marked
+        return [path for number, item in enumerate(arguments) for path in _paths(item, str(number))]
 
     def _constant(self, node: torch.fx.Node, target: str) -> Source:
         tensor = self._program.constants[target]
@@ -155,12 +216,23 @@ class _Reader:
         values = tuple(float(value) for value in tensor.double().reshape(-1).tolist())
         return Source(node.name, self._kind(tensor), "constant", target, values)
 
-    def _symbols(self, sources: tuple[Source, ...]) -> dict[str, tuple[str, int, int]]:
-        found = {}
+    def _symbols(self, sources: tuple[Source, ...]) -> dict[str, Symbol]:
+        found: dict[str, Symbol] = {}
+        wanted: set[str] = set()
         for source in sources:
+            if source.origin != "input":
+                continue
             for axis, extent in enumerate(source.kind.shape):
-                if source.origin == "input" and extent.code.isidentifier():
-                    found.setdefault(extent.code, (source.key, axis, extent.value))
+                names = re.findall(r"\bs\d+\b", extent.code)
+                wanted.update(names)
+                if extent.code in names:
+                    found.setdefault(extent.code, Symbol(source.key, axis, extent.value))
+                elif multiple := _MULTIPLE.fullmatch(extent.code):
+                    factor, name = int(multiple[1]), multiple[2]
+                    symbol = Symbol(source.key, axis, extent.value // factor, factor)
+                    found.setdefault(name, symbol)
+        if wanted - found.keys():
+            raise Untraceable(f"sizes that no input has: {', '.join(sorted(wanted - found.keys()))}")
         return found
 
     def _node(self, item: torch.fx.Node) -> list[Node]:
@@ -172,7 +244,8 @@ class _Reader:
             return []
         if value is None or not isinstance(value, torch.Tensor | tuple | list):
             return []  # arithmetic on sizes: whoever uses the result has it as an expression
-        assert isinstance(item.target, torch._ops.OpOverload)
+        if not isinstance(item.target, torch._ops.OpOverload):
+            raise Untraceable(f"the operator {item.target}")
         parts = [value] if isinstance(value, torch.Tensor) else list(value)
         kinds = tuple(self._kind(part) for part in parts if isinstance(part, torch.Tensor))
         arguments = [self._argument(argument) for argument in item.args]

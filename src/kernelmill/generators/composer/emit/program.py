@@ -4,6 +4,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from kernelmill.generators.composer.decisions import Plan
+from kernelmill.generators.composer.emit.constants import constant_lines
 from kernelmill.generators.composer.emit.contraction import emit_contraction
 from kernelmill.generators.composer.emit.model import emit_model
 from kernelmill.generators.composer.emit.nest import emit_nest
@@ -132,7 +133,8 @@ class Program:
                  "#include <cstdint>", "", '#include "support.hpp"']  # fmt: skip
         if "contraction" in self.kinds:
             lines.append('#include "contraction.hpp"')
-        lines += ["", "using km::floordiv, km::larger;", "", "namespace {", ""]
+        lines += ["", "using km::floordiv, km::larger, km::modulo, km::smaller;", "", "namespace {", ""]
+        lines += constant_lines(self.graph)
         if templates:
             lines.append(f"template <{', '.join(templates)}>")
         lines.append(f"void run({', '.join(self._parameters())}) {{")

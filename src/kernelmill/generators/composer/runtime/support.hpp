@@ -10,6 +10,7 @@ constexpr float infinity = inf;
 constexpr long floordiv(long a, long b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 constexpr long modulo(long a, long b) { return a - floordiv(a, b) * b; }
 constexpr long larger(long a, long b) { return a > b ? a : b; }
+constexpr long smaller(long a, long b) { return a < b ? a : b; }
 
 constexpr long ceildiv(long a, long b) { return a > 0 ? (a + b - 1) / b : -(-a / b); }
 
