@@ -232,7 +232,9 @@ class _Reader:
                     symbol = Symbol(source.key, axis, extent.value // factor, factor)
                     found.setdefault(name, symbol)
         if wanted - found.keys():
-            raise Untraceable(f"sizes that no input has: {', '.join(sorted(wanted - found.keys()))}")
+            raise Untraceable(
+                f"sizes that no input has: {', '.join(sorted(wanted - found.keys()))}"
+            )
         return found
 
     def _node(self, item: torch.fx.Node) -> list[Node]:
