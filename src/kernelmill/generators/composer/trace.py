@@ -5,7 +5,10 @@ import math
 import operator
 import re
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
 import msgspec
 import sympy
@@ -58,7 +61,7 @@ def trace_in_cell(channel: Channel, arguments: dict[str, Any], _scratch: str) ->
 
 def trace(module: TaskModule) -> Graph:
     draw = module.draw({}, "plain", _SEED)
-    with _config.patch(use_duck_shape=False):
+    with _config.patch(use_duck_shape=False), _open_forms():
         program = export(
             draw.model,
             tuple(draw.inputs),
@@ -66,6 +69,48 @@ def trace(module: TaskModule) -> Graph:
             strict=False,
         ).run_decompositions()
     return _Reader(program).read()
+
+
+@contextmanager
+def _open_forms() -> Iterator[None]:
+    """Operators that would fix their sizes while they are traced, in forms that do not."""
+    with (
+        mock.patch.object(torch, "max_pool1d", _max_pool1d),
+        mock.patch.object(torch, "take_along_dim", _take_along_dim),
+        mock.patch.object(torch.Tensor, "take_along_dim", _take_along_dim),
+    ):
+        yield
+
+
+def _max_pool1d(
+    value: torch.Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+) -> torch.Tensor:
+    def pair(size: Any, first: int) -> list[int]:
+        return [first, size[0] if isinstance(size, list | tuple) else size]
+
+    step = kernel_size if stride in (None, [], ()) else stride
+    lines = torch.max_pool2d(
+        value.unsqueeze(-2), pair(kernel_size, 1), pair(step, 1), pair(padding, 0),
+        pair(dilation, 1), ceil_mode,
+    )  # fmt: skip
+    return lines.squeeze(-2)
+
+
+def _take_along_dim(
+    value: torch.Tensor, indices: torch.Tensor, dim: int | None = None
+) -> torch.Tensor:
+    if dim is None:
+        return torch.gather(value.reshape(-1), 0, indices.reshape(-1))
+    axes = [axis for axis in range(value.dim()) if axis != dim % value.dim()]
+    wide, places = list(value.shape), list(indices.shape)
+    for axis in axes:
+        wide[axis] = places[axis] = indices.shape[axis] if wide[axis] == 1 else wide[axis]
+    return torch.gather(value.expand(wide), dim, indices.expand(places))
 
 
 def _dynamic(value: Any) -> Any:
