@@ -1,6 +1,6 @@
 """The reference as plain data: ATen operators over tensors whose sizes may be symbols."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -44,7 +44,10 @@ class Kind(msgspec.Struct, frozen=True):
 
 
 Plain = Reference | Size | Real | bool | int | float | str | None
-Argument = Plain | list[Plain | list[Plain]]
+if TYPE_CHECKING:
+    Argument = Any  # every rule knows what its operator takes
+else:
+    Argument = Plain | list[Plain | list[Plain]]
 
 
 class Node(msgspec.Struct, frozen=True):
@@ -67,7 +70,7 @@ class Source(msgspec.Struct, frozen=True):
     """`input`, `state` or `constant`."""
     key: str
     """Where the input is (`0`; `1[2]` for one in a list); its name in the state dict."""
-    values: tuple[float, ...] = ()
+    values: tuple[float | Real, ...] = ()
     """Of a constant."""
 
 

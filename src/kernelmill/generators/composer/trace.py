@@ -11,7 +11,6 @@ from typing import Any
 from unittest import mock
 
 import msgspec
-import sympy
 import torch
 from torch.export import Dim, ExportedProgram, export
 from torch.export.graph_signature import InputKind, OutputKind
@@ -36,6 +35,7 @@ from kernelmill.tasks.describe import explain
 from kernelmill.tasks.module import TaskModule
 
 _SEED = 1
+_settings: Any = _config  # its functions are made at run time
 _MOST_CONSTANT = 1 << 16
 
 
@@ -61,7 +61,7 @@ def trace_in_cell(channel: Channel, arguments: dict[str, Any], _scratch: str) ->
 
 def trace(module: TaskModule) -> Graph:
     draw = module.draw({}, "plain", _SEED)
-    with _config.patch(use_duck_shape=False), _open_forms():
+    with _settings.patch(use_duck_shape=False), _open_forms():
         program = export(
             draw.model,
             tuple(draw.inputs),
@@ -141,7 +141,7 @@ def _python(value: Any) -> str:
     return str(value)
 
 
-class _SizePrinter(PythonPrinter):  # type: ignore[misc]
+class _SizePrinter(PythonPrinter):
     """Sizes in words that C++ and Python share."""
 
     def _print_FloorDiv(self, expr: Any) -> str:  # noqa: N802
@@ -258,7 +258,7 @@ class _Reader:
         tensor = self._program.constants[target]
         if tensor.numel() > _MOST_CONSTANT:
             raise Untraceable(f"a constant of {tensor.numel()} elements outside the state dict")
-        values = tuple(float(value) for value in tensor.double().reshape(-1).tolist())
+        values = tuple(self._argument(value) for value in tensor.double().reshape(-1).tolist())
         return Source(node.name, self._kind(tensor), "constant", target, values)
 
     def _symbols(self, sources: tuple[Source, ...]) -> dict[str, Symbol]:
@@ -337,9 +337,8 @@ class _Reader:
     def _extent(self, size: int | torch.SymInt) -> Extent:
         if isinstance(size, int):
             return Extent(str(size), size)
-        expression = (
-            sympy.expand(size.node.expr) if size.node.expr.is_polynomial() else size.node.expr
-        )
+        given = size.node.expr
+        expression = given.expand() if given.is_polynomial() else given
         value = size.node.hint if size.node.hint is not None else 0
         if expression.is_number:
             return Extent(str(int(expression)), int(expression))

@@ -272,7 +272,7 @@ class Scatter(Apart):
 
 
 class Ranking(Apart):
-    """Where the first `count` elements along an axis are, once sorted; equal ones keep their order."""
+    """Where the first `count` elements along an axis are, once sorted (equal ones in order)."""
 
     def __init__(self, source: Value, axis: int, count: Extent, descending: bool) -> None:
         shape = [count if at == axis else extent for at, extent in enumerate(source.shape)]

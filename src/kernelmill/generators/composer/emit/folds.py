@@ -6,7 +6,7 @@ from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.scope import Scope, Unfit
 from kernelmill.generators.composer.graph import Extent
 from kernelmill.generators.composer.index import Index, add, atom, mul, product, sub
-from kernelmill.generators.composer.values import Map, Reduce, Scan, Value
+from kernelmill.generators.composer.values import Map, Reduce, Scan
 
 _LANE_BLOCK = 128
 """Elements that a lane sums in single precision before they join a sum in double."""

@@ -11,7 +11,6 @@ from kernelmill.generators.composer.lowering.registry import (
     Lowering,
     axes_of,
     broadcast,
-    cast,
     extent_of,
     keyword,
     lowers,

@@ -19,7 +19,6 @@ from kernelmill.generators.composer.values import (
     Coordinate,
     Guarded,
     Joined,
-    Literal,
     Map,
     Value,
     View,

@@ -126,13 +126,14 @@ def sliding(
 
 @lowers("convolution")
 def _convolution(lowering: Lowering, node: Node) -> Value:
-    source, weight, bias, stride, pad, dilation, transposed, output_pad, groups = node.arguments
+    source, weight, bias, stride, pad, dilation, transposed, more, groups = node.arguments
     value, kernel = lowering.value(source), lowering.value(weight)
     shape = node.results[0].shape
     if not all(extent.fixed for extent in kernel.shape[1:]):
         raise Declined("a convolution whose kernel may have any size")
     moves = slides([extent.value for extent in kernel.shape[2:]], stride, pad, dilation)
     if transposed:
+        moves = [move._replace(loose=any(_spread(more, 1))) for move in moves]
         result = _transposed(value, kernel, shape, moves, int(groups))
     else:
         result = _forward(value, kernel, shape, moves, int(groups))
@@ -236,7 +237,7 @@ def _as_contraction(
         right_along="other",
         copies=str(groups),
     )
-    if rank <= 2:
+    if rank <= 2 and all(move.pad >= 0 and not move.loose for move in moves):
         form.window = Window(value, groups, moves, inputs)
     return Contract(kernel, window, shape, form)
 
@@ -245,14 +246,10 @@ def _transposed(
     value: Value, kernel: Value, shape: Sequence[Extent], moves: list[Slide], groups: int
 ) -> Value:
     """As a convolution of the input with gaps between its elements, and the kernel reversed."""
-    rank = len(moves)
     inputs, outputs = kernel.shape[0].value // groups, kernel.shape[1].value
     gaps = [move.stride for move in moves]
     stretched = _stretched(value, gaps)
-    # Padded by less than it reaches it may end inside the input; output_padding goes beyond.
-    back = [
-        Slide(m.kernel, 1, m.dilation * (m.kernel - 1) - m.pad, m.dilation, True) for m in moves
-    ]
+    back = [m._replace(stride=1, pad=m.dilation * (m.kernel - 1) - m.pad) for m in moves]
     sizes = [Extent(str(m.kernel), m.kernel) for m in moves]
     turned_shape = [
         Extent(str(outputs * groups), outputs * groups),
@@ -276,7 +273,7 @@ def _transposed(
     depth = inputs
     for move in moves:
         depth *= move.kernel
-    if groups > 1 and depth <= _DIRECT_DEPTH or value.dtype != "float32":
+    if (groups > 1 and depth <= _DIRECT_DEPTH) or value.dtype != "float32":
         return _plain_loops(stretched, weights, shape, back, groups)
     return _as_contraction(stretched, window, weights, shape, back, groups)
 
@@ -383,7 +380,7 @@ def _divided_by_reach(total: Value, value: Value, moves: Sequence[Slide], with_p
 
 
 class _Share(NamedTuple):
-    """One axis of adaptive pooling: window i goes from i * size / places to (i + 1) * size / places."""
+    """One axis of adaptive pooling: window i is [i * size / places, (i + 1) * size / places)."""
 
     size: Extent
     places: Extent
