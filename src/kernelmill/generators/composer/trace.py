@@ -1,11 +1,12 @@
 """From a task file to a Graph, through torch.export. Runs inside cells only."""
 
+import inspect
 import logging
 import math
 import operator
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from unittest import mock
@@ -61,11 +62,15 @@ def trace_in_cell(channel: Channel, arguments: dict[str, Any], _scratch: str) ->
 
 def trace(module: TaskModule) -> Graph:
     draw = module.draw({}, "plain", _SEED)
+    return trace_model(draw.model, draw.inputs)
+
+
+def trace_model(model: torch.nn.Module, inputs: Sequence[Any]) -> Graph:
     with _settings.patch(use_duck_shape=False), _open_forms():
         program = export(
-            draw.model,
-            tuple(draw.inputs),
-            dynamic_shapes=tuple(_dynamic(value) for value in draw.inputs),
+            model,
+            tuple(inputs),
+            dynamic_shapes=_dynamic_inputs(model, inputs),
             strict=False,
         ).run_decompositions()
     return _Reader(program).read()
@@ -111,6 +116,16 @@ def _take_along_dim(
     for axis in axes:
         wide[axis] = places[axis] = indices.shape[axis] if wide[axis] == 1 else wide[axis]
     return torch.gather(value.expand(wide), dim, indices.expand(places))
+
+
+def _dynamic_inputs(model: torch.nn.Module, inputs: Sequence[Any]) -> tuple[Any, ...]:
+    """One entry for every parameter of forward: `*args` is a single one."""
+    kinds = [p.kind for p in inspect.signature(model.forward).parameters.values()]
+    every = [_dynamic(value) for value in inputs]
+    if inspect.Parameter.VAR_POSITIONAL not in kinds:
+        return tuple(every)
+    named = kinds.index(inspect.Parameter.VAR_POSITIONAL)
+    return (*every[:named], tuple(every[named:]))
 
 
 def _dynamic(value: Any) -> Any:

@@ -165,6 +165,37 @@ def _flip(lowering: Lowering, node: Node) -> Value:
     return View(value, value.shape, remap)
 
 
+@lowers("diagonal")
+def _diagonal(lowering: Lowering, node: Node) -> Value:
+    value = lowering.value(node.arguments[0])
+    rank = len(value.shape)
+    shift = int(keyword(node, 1, "offset", 0))
+    row, column = (
+        keyword(node, at, name, at - 2) % rank for at, name in ((2, "dim1"), (3, "dim2"))
+    )
+
+    def remap(index: Index) -> Index:
+        along, rest = index[rank - 2], iter(index.parts[: rank - 2])
+        places = {row: add(along, str(max(-shift, 0))), column: add(along, str(max(shift, 0)))}
+        return Index([places[axis] if axis in places else next(rest) for axis in range(rank)])
+
+    return View(value, node.results[0].shape, remap)
+
+
+@lowers("unfold")
+def _unfold(lowering: Lowering, node: Node) -> Value:
+    value = lowering.value(node.arguments[0])
+    axis = axes_of(node.arguments[1], len(value.shape))[0]
+    step = extent_of(node.arguments[3]).code
+
+    def remap(index: Index) -> Index:
+        *parts, inside = index.parts
+        parts[axis] = add(mul(parts[axis], step), inside)
+        return Index(parts)
+
+    return View(value, node.results[0].shape, remap)
+
+
 @lowers("cat")
 def _cat(lowering: Lowering, node: Node) -> Value:
     dtype = node.results[0].dtype
