@@ -262,7 +262,9 @@ class Convolutions(nn.Module):
                 nn.ConvTranspose2d(4, 3, 2, stride=1, padding=2), nn.ConvTranspose2d(4, 3, 3, 2, 1, 1, dilation=2),
             ]
         )  # fmt: skip
-        self.lines = nn.Sequential(nn.Conv1d(4, 6, 5, padding=2), nn.GELU(), nn.ConvTranspose1d(6, 2, 3, 3))
+        self.lines = nn.Sequential(
+            nn.Conv1d(4, 6, 5, padding=2), nn.GELU(), nn.ConvTranspose1d(6, 2, 3, 3)
+        )
         self.solid = nn.Conv3d(1, 3, 3, padding=1)
 
     def forward(self, x: torch.Tensor) -> list[torch.Tensor]:
@@ -277,13 +279,17 @@ class Structure(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.blocks = nn.Sequential(nn.Linear(8, 8), nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8)))
+        self.blocks = nn.Sequential(
+            nn.Linear(8, 8), nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8))
+        )
         self.gain = nn.ParameterList([nn.Parameter(torch.rand(8)), nn.Parameter(torch.rand(8))])
         self.register_buffer("mask", torch.full((4, 4), float("-inf")).triu(1), persistent=False)
         self.offsets = torch.tensor([0.5, -1.5, 2.0, 0.25])
         self.middle = torch.tensor(0.5)
 
-    def forward(self, items: list[torch.Tensor], scale: float, last: torch.Tensor) -> dict[str, Any]:
+    def forward(
+        self, items: list[torch.Tensor], scale: float, last: torch.Tensor
+    ) -> dict[str, Any]:
         x, y = items
         scores = (x @ y.T)[:4, :4] + self.mask
         return {

@@ -80,11 +80,32 @@ def trace_model(model: torch.nn.Module, inputs: Sequence[Any]) -> Graph:
 def _open_forms() -> Iterator[None]:
     """Operators that would fix their sizes while they are traced, in forms that do not."""
     with (
+        mock.patch.object(math, "sqrt", _sqrt),
+        mock.patch.object(torch, "linspace", _linspace),
         mock.patch.object(torch, "max_pool1d", _max_pool1d),
         mock.patch.object(torch, "take_along_dim", _take_along_dim),
         mock.patch.object(torch.Tensor, "take_along_dim", _take_along_dim),
     ):
         yield
+
+
+_plain_sqrt = math.sqrt
+_plain_linspace = torch.linspace
+
+
+def _sqrt(number: Any) -> Any:
+    symbolic = isinstance(number, torch.SymInt | torch.SymFloat)
+    return torch.sym_sqrt(number) if symbolic else _plain_sqrt(number)
+
+
+def _linspace(start: Any, end: Any, steps: Any, **options: Any) -> torch.Tensor:
+    if not isinstance(steps, torch.SymInt):
+        return _plain_linspace(start, end, steps, **options)
+    places = torch.arange(steps)
+    step = (end - start) / (steps - 1)
+    back = end - step * (steps - 1 - places)
+    line = torch.where(places < steps // 2, start + step * places, back)
+    return line.to(options.get("dtype") or torch.get_default_dtype())
 
 
 def _max_pool1d(
@@ -187,6 +208,9 @@ class _SizePrinter(PythonPrinter):
 
     def _print_FloatPow(self, expr: Any) -> str:  # noqa: N802
         return f"std::pow({self._print(expr.args[0])}, {self._print(expr.args[1])})"
+
+    def _print_OpaqueUnaryFn_sqrt(self, expr: Any) -> str:  # noqa: N802
+        return f"std::sqrt(double({self._print(expr.args[0])}))"
 
     def _print_FloatTrueDiv(self, expr: Any) -> str:  # noqa: N802
         return f"({self._print(expr.args[0])}) / ({self._print(expr.args[1])})"

@@ -1,5 +1,6 @@
 """Folds inside a loop nest: reductions and running folds, plain or a vector of them at a time."""
 
+import re
 from typing import NamedTuple
 
 from kernelmill.generators.composer.decisions import Plan
@@ -72,7 +73,7 @@ class Folding:
         home = scope
         while home.parent is not None and place not in home.variables:
             home = home.parent
-        if home.parent is None:
+        if home.parent is None or self._depends_inside(scope, home, value, index):
             raise Unfit(value)
         fold = FOLDS[value.op]
         summed = value.op in ("sum", "logaddexp")
@@ -91,6 +92,15 @@ class Folding:
         element = scope.value(value.inputs[0], index)
         scope.lines.append(f"{current} = {fold.combine.format(current, element)};")
         return scope.define(value.ctype, current)
+
+    def _depends_inside(self, scope: Scope, home: Scope, value: Scan, index: Index) -> bool:
+        """Whether there are several scans, which take turns inside the loop of their axis."""
+        inside: set[str] = set()
+        while scope is not home and scope.parent is not None:
+            inside |= scope.names - {self._lane}
+            scope = scope.parent
+        others = [part for axis, part in enumerate(index.parts) if axis != value.axis]
+        return any(name in re.findall(r"\w+", part) for part in others for name in inside)
 
     def _fold_one(self, scope: Scope, value: Reduce, index: Index) -> str:
         source, fold = value.inputs[0], FOLDS[value.op]

@@ -3,6 +3,7 @@
 from importlib.resources import files
 from typing import NamedTuple
 
+from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.apart import emit_apart
 from kernelmill.generators.composer.emit.constants import constant_lines
@@ -79,6 +80,8 @@ class Program:
                 needed = self._whole(unfit.value)
                 if needed is value:
                     needed = unfit.value
+                if needed is value:
+                    raise Declined(f"a {type(value).__name__.lower()} of this form") from unfit
                 buffer = Buffer(f"stored_{len(self._scratch)}", needed.shape, needed.dtype)
                 self._scratch.append(buffer)
                 self._store(needed, buffer)

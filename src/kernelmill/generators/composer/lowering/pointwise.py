@@ -34,7 +34,7 @@ _UNARY = {
 _BINARY = {
     "mul": "{0} * {1}", "maximum": "km::maximum({0}, {1})", "minimum": "km::minimum({0}, {1})",
     "pow": "km::pow({0}, {1})", "fmod": "km::fmod({0}, {1})",
-    "remainder": "km::remainder({0}, {1})", "atan2": "km::atan2({0}, {1})",
+    "remainder": "km::remainder({0}, {1})", "atan2": "std::atan2({0}, {1})",
     "logical_and": "({0} && {1})", "logical_or": "({0} || {1})", "bitwise_and": "({0} & {1})",
     "bitwise_or": "({0} | {1})", "logical_xor": "({0} != {1})", "bitwise_xor": "({0} ^ {1})",
     "copysign": "km::copysign({0}, {1})", "hypot": "std::hypot({0}, {1})",
