@@ -38,7 +38,7 @@ def composed(model: nn.Module, inputs: list[Any], folder: Path) -> nn.Module:
     """The composed candidate, compiled and with the reference's state."""
     with torch.no_grad():
         graph = trace_model(model, inputs)
-    files = Program(graph, plan_of({})).files(task_of(model, inputs))
+    files = Program(graph, plan_of({"specialise": False})).files(task_of(model, inputs))
     for name, text in files.items():
         rules = PythonRules().check(text, name) if name == "model.py" else check_text(text, name)
         assert not rules
@@ -228,7 +228,7 @@ def indexing(
     return {
         "gather": x.gather(1, along), "along": torch.take_along_dim(x, along, 1), "select": x.index_select(1, positive),
         "rows": x[:, rows], "pair": x[few, :, few], "column": x[few[:, None], rows], "embedding": F.embedding(positive, table),
-        "put": x.index_put((few, torch.arange(9)), torch.arange(9.0)), "add": x.index_put((few, few), x.new_ones(9), accumulate=True),
+        "put": x.index_put((few, torch.arange(9)), torch.arange(9)[:, None].to(x.dtype)), "add": x.index_put((few, few), x.new_ones(9, 1), accumulate=True),
         "index_add": x.index_add(1, positive, update), "scatter": x.scatter(1, along[:, :1], 5.0),
         "scatter_add": x.scatter_add(1, along, x[:, :7] * 2), "most": x.scatter_reduce(1, along, x[:, :7].exp(), "amax"),
         "bag": F.embedding_bag(positive, table, starts, mode="sum"), "bags": F.embedding_bag(positive, table, starts, mode="mean"),

@@ -130,9 +130,16 @@ def _index(lowering: Lowering, node: Node) -> Value:
 def _index_put(lowering: Lowering, node: Node) -> Value:
     value = lowering.value(node.arguments[0])
     picked = _Picked(lowering, value, node.arguments[1])
-    update = broadcast(lowering.value(node.arguments[2]), picked.shape(value))
+    update = _filling(lowering.value(node.arguments[2]), picked.shape(value))
     op = "sum" if keyword(node, 3, "accumulate", False) else "set"
     return Scatter(value, update, picked.places, picked.source_index, picked.place_index, op)
+
+
+def _filling(update: Value, shape: Sequence[Extent], in_part: bool = False) -> Value:
+    """An update at the shape of its places: broadcast, or only its first elements."""
+    if isinstance(update, Literal):
+        return Literal(update.code, update.dtype, shape)
+    return View(update, shape, lambda i: i) if in_part else broadcast(update, shape)
 
 
 @lowers("scatter", "scatter_add", "scatter_reduce")
@@ -148,10 +155,7 @@ def _scatter(lowering: Lowering, node: Node) -> Value:
     if not op or not keyword(node, 5, "include_self", True):
         raise Declined(f"the operator aten.{node.op} that folds by {given}")
     # The update may be larger than the places: only its first elements count.
-    whole = lowering.value(update, base.dtype)
-    values = whole if isinstance(whole, Literal) else View(whole, places.shape, lambda i: i)
-    if isinstance(values, Literal):
-        values = Literal(values.code, values.dtype, places.shape)
+    values = _filling(lowering.value(update, base.dtype), places.shape, in_part=True)
     return Scatter(base, values, [places], _replaced(along), op=op, rows_apart=along > 0)
 
 
