@@ -38,6 +38,7 @@ from kernelmill.tasks.module import TaskModule
 _SEED = 1
 _settings: Any = _config  # its functions are made at run time
 _MOST_CONSTANT = 1 << 16
+_MOST_NODES = 1000
 
 
 _MULTIPLE = re.compile(r"(\d+)\*(s\d+)")
@@ -229,6 +230,9 @@ class _Reader:
         self._parts: dict[str, Reference] = {}
 
     def read(self) -> Graph:
+        count = len(self._program.graph.nodes)
+        if count > _MOST_NODES:
+            raise Untraceable(f"{count} operators: a loop over a size, unrolled")
         sources = self._sources()
         nodes = tuple(
             node
