@@ -1,5 +1,7 @@
 """The reference as plain data: ATen operators over tensors whose sizes may be symbols."""
 
+from typing import TYPE_CHECKING, Any, NamedTuple
+
 import msgspec
 
 
@@ -42,7 +44,10 @@ class Kind(msgspec.Struct, frozen=True):
 
 
 Plain = Reference | Size | Real | bool | int | float | str | None
-Argument = Plain | list[Plain | list[Plain]]
+if TYPE_CHECKING:
+    Argument = Any  # every rule knows what its operator takes
+else:
+    Argument = Plain | list[Plain | list[Plain]]
 
 
 class Node(msgspec.Struct, frozen=True):
@@ -64,16 +69,25 @@ class Source(msgspec.Struct, frozen=True):
     origin: str
     """`input`, `state` or `constant`."""
     key: str
-    """Position of the input, name in the state dict."""
-    values: tuple[float, ...] = ()
+    """Where the input is (`0`; `1[2]` for one in a list); its name in the state dict."""
+    values: tuple[float | Real, ...] = ()
     """Of a constant."""
+
+
+class Symbol(NamedTuple):
+    """A size that varies: that of one input along one axis, divided by a factor."""
+
+    input: str
+    axis: int
+    value: int
+    """At the shown shape."""
+    factor: int = 1
 
 
 class Graph(msgspec.Struct, frozen=True):
     sources: tuple[Source, ...]
     nodes: tuple[Node, ...]
     outputs: tuple[Reference, ...]
-    nested: bool
-    """Whether forward returns a tuple or list."""
-    symbols: dict[str, tuple[str, int, int]]
-    """Symbol -> (input, axis, value at the shown shape)."""
+    returned: str
+    """What forward returns, as Python over the outputs y0, y1..."""
+    symbols: dict[str, Symbol]

@@ -242,6 +242,46 @@ class Scan(Value):
         return scope.running(self, index)
 
 
+class Apart(Value):
+    """A value that only a kernel of its own can make."""
+
+    def emit(self, scope: "Scope", index: Index) -> str:
+        return scope.apart(self)
+
+
+class Scatter(Apart):
+    """A base, with elements of an update put (or folded) into places that other values say."""
+
+    def __init__(
+        self,
+        base: Value,
+        update: Value,
+        places: Sequence[Value],
+        target: Callable[[Index, list[str]], Index],
+        place_index: Callable[[Index], Index] = lambda index: index,
+        op: str = "set",
+        rows_apart: bool = False,
+    ) -> None:
+        super().__init__(base.shape, base.dtype, (base, update, *places))
+        self.target = target
+        self.place_index = place_index
+        self.op = op
+        """`set`, or the fold of what was there and what comes."""
+        self.rows_apart = rows_apart
+        """Whether updates of different first index never meet."""
+
+
+class Ranking(Apart):
+    """Where the first `count` elements along an axis are, once sorted (equal ones in order)."""
+
+    def __init__(self, source: Value, axis: int, count: Extent, descending: bool) -> None:
+        shape = [count if at == axis else extent for at, extent in enumerate(source.shape)]
+        super().__init__(shape, "int64", (source,))
+        self.axis = axis
+        self.count = count
+        self.descending = descending
+
+
 class Contract(Value):
     """Sums of products: out[b, m, r, c] = sum over k of left(b, m, k) * right(b, k, r, c)."""
 

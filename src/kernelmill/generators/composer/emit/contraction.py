@@ -125,11 +125,12 @@ class _Emission:
             return []
         value = self._contract.inputs[1]
         first, depth = form.right("b", "0", "0", "0"), form.right("0", "k", "0", "0")
+        every = form.right("b", "k", "0", "c")
         value = self._stored.get(id(value), value)
         while isinstance(value, View):
-            first, depth = value.remap(first), value.remap(depth)
+            first, depth, every = value.remap(first), value.remap(depth), value.remap(every)
             value = self._stored.get(id(value.inputs[0]), value.inputs[0])
-        if not isinstance(value, Buffer) or value.dtype != "float32":
+        if not isinstance(value, Buffer) or value.dtype != "float32" or not _separable(every):
             return []
         count, step = form.depth.code, depth.ravel(value.shape)
         start = f"{value.name} + {first.ravel(value.shape)}"
@@ -238,3 +239,13 @@ class _Emission:
         if form.batch.value >= 2:
             return "batch"
         return "rows" if form.columns.value * form.lines.value <= _NARROW else "columns"
+
+
+def _separable(index: Index) -> bool:
+    """Whether the address is a sum of one for b, one for k, and c itself."""
+    *outer, last = index.parts or ("",)
+    linear = all(
+        not re.search(r"[/%]", part) for part in index.parts if re.search(r"\b[kc]\b", part)
+    )
+    moves = last == "c" or (last.endswith(" + c") and not re.search(r"\bc\b", last[:-4]))
+    return linear and moves and not any(re.search(r"\bc\b", part) for part in outer)

@@ -1,5 +1,6 @@
 """Folds inside a loop nest: reductions and running folds, plain or a vector of them at a time."""
 
+import re
 from typing import NamedTuple
 
 from kernelmill.generators.composer.decisions import SERIAL_BELOW, Plan
@@ -8,6 +9,8 @@ from kernelmill.generators.composer.graph import Extent
 from kernelmill.generators.composer.index import Index, add, atom, mul, product, sub
 from kernelmill.generators.composer.values import Map, Reduce, Scan
 
+_LANE_BLOCK = 128
+"""Elements that a lane sums in single precision before they join a sum in double."""
 _BLOCK = 2048
 """Elements summed in single precision before they join a sum in double."""
 
@@ -27,15 +30,16 @@ FOLDS = {
     "prod": Fold("1", "{0} * {1}", "*"),
     "max": Fold("-km::infinity", "{1} > {0} ? {1} : {0}", "max"),
     "min": Fold("km::infinity", "{1} < {0} ? {1} : {0}", "min"),
+    "logaddexp": Fold("-km::infinity", "km::logaddexp::combine({0}, {1})", ""),
     "any": Fold("0", "{0} | int({1})", "|"),
     "all": Fold("1", "{0} & int({1})", "&"),
 }
-_INTEGER_START = {"max": "INT64_MIN", "min": "INT64_MAX"}
+_INTEGER_START = {"max": "lowest", "min": "max"}
 
 
 def start_of(op: str, ctype: str) -> str:
     if op in _INTEGER_START and ctype not in ("float", "double"):
-        return _INTEGER_START[op]
+        return f"std::numeric_limits<{ctype}>::{_INTEGER_START[op]}()"
     return FOLDS[op].start
 
 
@@ -82,10 +86,11 @@ class Folding:
         home = scope
         while home.parent is not None and place not in home.variables:
             home = home.parent
-        if home.parent is None:
+        if home.parent is None or self._depends_inside(scope, home, value, index):
             raise Unfit(value)
         fold = FOLDS[value.op]
-        wide = value.op == "sum" and value.ctype == "float" and self._plan.accumulate != "float"
+        summed = value.op in ("sum", "logaddexp")
+        wide = summed and value.ctype == "float" and self._plan.accumulate != "float"
         ctype = "double" if wide else value.ctype
         name = home.parent.fresh("run")
         start = start_of(value.op, value.ctype)
@@ -100,6 +105,15 @@ class Folding:
         element = scope.value(value.inputs[0], index)
         scope.lines.append(f"{current} = {fold.combine.format(current, element)};")
         return scope.define(value.ctype, current)
+
+    def _depends_inside(self, scope: Scope, home: Scope, value: Scan, index: Index) -> bool:
+        """Whether there are several scans, which take turns inside the loop of their axis."""
+        inside: set[str] = set()
+        while scope is not home and scope.parent is not None:
+            inside |= scope.names - {self._lane}
+            scope = scope.parent
+        others = [part for axis, part in enumerate(index.parts) if axis != value.axis]
+        return any(name in re.findall(r"\w+", part) for part in others for name in inside)
 
     def _fold_one(self, scope: Scope, value: Reduce, index: Index) -> str:
         source, fold = value.inputs[0], FOLDS[value.op]
@@ -118,7 +132,7 @@ class Folding:
         ]
         outer = scope.child()
         if blocked:
-            outer.lines += _in_blocks(names[-1], extents[-1], body.lines, part, total)
+            outer.lines += _row_in_blocks(names[-1], extents[-1], body.lines, part, total)
         else:
             pragma = f"#pragma omp simd reduction({fold.simd}:{total})" if fold.simd else ""
             outer.loop(heads[-1], body, pragma)
@@ -187,10 +201,13 @@ class Folding:
         body.lines.append(f"{name}[{lane}] = {fold.combine.format(f'{name}[{lane}]', element)};")
         head = f"for (long {lane} = {first}; {lane} < {end}; ++{lane})"
         between.loop(head, body, "#pragma omp simd")
-        for n, extent in reversed(list(zip(names, extents, strict=True))):
+        blocked = self._blocked_lanes(value)
+        for n, extent in reversed(list(zip(names, extents, strict=True))[blocked:]):
             outer = scope.child()
             outer.loop(f"for (long {n} = 0; {n} < {extent.code}; ++{n})", between)
             between = outer
+        if blocked:
+            between = self._in_blocks(scope, between, names[0], extents, name)
         scope.lines += between.lines
         return f"{value.ctype}({name}[{lane}])" if wide else f"{name}[{lane}]"
 
@@ -209,6 +226,34 @@ class Folding:
             body = outer
         scope.lines += body.lines
         return name
+
+    def _blocked_lanes(self, value: Reduce) -> bool:
+        """A long sum in single precision loses digits: join the sums of blocks in double."""
+        single = value.op == "sum" and value.ctype == "float" and not value.window
+        extents = [value.inputs[0].shape[axis] for axis in value.axes]
+        long = product(extents).value > _LANE_BLOCK or not all(e.fixed for e in extents)
+        return single and long and self._plan.accumulate == "blocked"
+
+    def _in_blocks(
+        self, scope: Scope, body: Scope, name: str, extents: list[Extent], part: str
+    ) -> Scope:
+        """The outermost loop of a fold in blocks: `part` keeps the sums of one, then all."""
+        total, block, lane = scope.fresh("r"), f"b{name}", self._lane
+        step = max(1, _LANE_BLOCK // product(extents[1:]).value)
+        each = f"for (long {lane} = 0; {lane} < {self._plan.lanes}; ++{lane})"
+        scope.lines.append(f"double {total}[{self._plan.lanes}];")
+        scope.lines.append(f"{each} {total}[{lane}] = 0;")
+        inner = scope.child()
+        end = f"std::min<long>({block} + {step}, {extents[0].code})"
+        inner.loop(f"for (long {name} = {block}; {name} < {end}; ++{name})", body)
+        inner.lines += [
+            f"{each} {total}[{lane}] += {part}[{lane}];",
+            f"{each} {part}[{lane}] = 0;",
+        ]
+        outer = scope.child()
+        outer.loop(f"for (long {block} = 0; {block} < {extents[0].code}; {block} += {step})", inner)
+        outer.lines.append(f"{each} {part}[{lane}] = float({total}[{lane}]);")
+        return outer
 
     def _window_bounds(
         self, scope: Scope, value: Reduce, index: Index, names: list[str]
@@ -250,7 +295,7 @@ class Folding:
         return place
 
 
-def _in_blocks(name: str, extent: Extent, body: list[str], part: str, total: str) -> list[str]:
+def _row_in_blocks(name: str, extent: Extent, body: list[str], part: str, total: str) -> list[str]:
     """A loop that sums into `part`, which joins `total` now and then."""
     pragma = f"#pragma omp simd reduction(+:{part})"
     inner = [f"  {line}" for line in body]

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from kernelmill.generators.base import Declined
-from kernelmill.generators.composer.graph import Extent, Graph
+from kernelmill.generators.composer.graph import Extent, Graph, Source, Symbol
 from kernelmill.tasks.task import Task
 
 _HEAD = """import ctypes
@@ -15,77 +14,101 @@ import torch.nn as nn
 _lib = ctypes.CDLL(str(pathlib.Path(__file__).with_name("kernel.so")))
 _lib.forward.argtypes = [ctypes.c_void_p] * {pointers} + [ctypes.c_int64] * {sizes}
 _lib.forward.restype = None
-
 """
+_HELPERS = {"floordiv": "a // b", "modulo": "a % b", "larger": "max(a, b)", "smaller": "min(a, b)"}
+"""What expressions of sizes may call."""
+
+Output = tuple[Sequence[Extent], str]
 
 
-def emit_model(graph: Graph, task: Task, outputs: Sequence[tuple[Sequence[Extent], str]]) -> str:
-    state = [source for source in graph.sources if source.origin == "state"]
-    if any(source.origin == "constant" for source in graph.sources):
-        raise Declined("a constant tensor outside the state dict")
-    inputs = [source for source in graph.sources if source.origin == "input"]
-    pointers = len(state) + len(inputs) + len(outputs)
-    text = _HEAD.format(pointers=pointers, sizes=len(graph.symbols))
-    uses = " ".join(extent.code for shape, _ in outputs for extent in shape)
-    if "floordiv(" in uses:
-        text += "\ndef floordiv(a, b):\n    return a // b\n\n"
-    if "larger(" in uses:
-        text += "\ndef larger(a, b):\n    return max(a, b)\n\n"
+def emit_model(graph: Graph, task: Task, outputs: Sequence[Output]) -> str:
+    used = [source for source in graph.sources if source.origin != "constant"]
+    pointers = len(used) + len(outputs)
+    head = _HEAD.format(pointers=pointers, sizes=len(graph.symbols))
     lines = [
+        *_helper_lines(graph, outputs),
+        "",
+        "",
         "class ModelNew(nn.Module):",
         "    def __init__(self, *arguments):",
         "        super().__init__()",
+        *(f"        {line}" for line in _state_lines(task, used)),
+        "",
+        *(f"    {line}" for line in _forward_lines(graph, task, used, outputs)),
     ]
-    lines += _state_lines(task)
-    count = max((int(source.key) for source in inputs), default=-1) + 1
-    count = max(count, _input_count(task))
-    lines += ["", f"    def forward(self, {', '.join(f'x{i}' for i in range(count))}):"]
-    lines += [f"        x{s.key} = x{s.key}.contiguous()" for s in inputs]
-    lines += [
-        f"        {name} = x{place[0]}.shape[{place[1]}]" for name, place in graph.symbols.items()
-    ]
-    for number, (shape, dtype) in enumerate(outputs):
-        sizes = ", ".join(extent.code for extent in shape) + ("," if len(shape) == 1 else "")
-        lines.append(f"        y{number} = torch.empty(({sizes}), dtype=torch.{dtype})")
-    arguments = []
-    for source in graph.sources:
-        name = f"x{source.key}" if source.origin == "input" else f"self.{source.key}"
-        arguments.append(f"{_reachable(name)}.data_ptr()")
-    arguments += [f"y{number}.data_ptr()" for number in range(len(outputs))]
-    arguments += list(graph.symbols)
-    lines += ["        _lib.forward(", *(f"            {a}," for a in arguments), "        )"]
-    results = ", ".join(f"y{number}" for number in range(len(outputs)))
-    lines.append(f"        return {results}")
-    return text + "\n" + "\n".join(lines) + "\n"
+    return head + "\n".join(lines) + "\n"
 
 
-def _input_count(task: Task) -> int:
-    return len(task.shown.inputs.items or ())
-
-
-def _reachable(path: str) -> str:
-    """A dotted path in which modules of a list have numbers for names."""
-    return ".".join(f"m{part}" if part.isdigit() else part for part in path.split("."))
-
-
-def _state_lines(task: Task) -> list[str]:
+def _helper_lines(graph: Graph, outputs: Sequence[Output]) -> list[str]:
+    uses = " ".join([graph.returned, *(extent.code for shape, _ in outputs for extent in shape)])
     lines: list[str] = []
-    known: set[str] = set()
-    for name, kind in task.state.items():
-        *modules, leaf = name.split(".")
-        for depth in range(1, len(modules) + 1):
-            path = ".".join(modules[:depth])
-            if path not in known:
-                known.add(path)
-                lines += _module_lines(modules[:depth])
-        owner = _reachable(".".join(["self", *modules]))
-        value = f"nn.Parameter(torch.empty({tuple(kind.shape)}, dtype=torch.{kind.dtype}), requires_grad=False)"
-        lines.append(f"        {owner}.register_parameter({leaf!r}, {value})")
+    for name, body in _HELPERS.items():
+        if f"{name}(" in uses:
+            lines += ["", "", f"def {name}(a, b):", f"    return {body}"]
     return lines
 
 
-def _module_lines(modules: list[str]) -> list[str]:
-    owner = _reachable(".".join(["self", *modules[:-1]]))
-    if modules[-1].isdigit():
-        raise Declined("modules in a list")
-    return [f"        {owner}.{modules[-1]} = nn.Module()"]
+def _forward_lines(
+    graph: Graph, task: Task, used: Sequence[Source], outputs: Sequence[Output]
+) -> list[str]:
+    count = len(task.shown.inputs.items or ())
+    inputs = [source for source in used if source.origin == "input"]
+    names = {source.key: f"x{source.key}" for source in inputs}
+    lines = []
+    for number, source in enumerate(inputs):
+        if not source.key.isdigit():
+            names[source.key] = f"item{number}"
+        lines.append(f"{names[source.key]} = x{source.key}.contiguous()")
+    for name, symbol in graph.symbols.items():
+        lines.append(f"{name} = {_measured(symbol, names)}")
+    for number, (shape, dtype) in enumerate(outputs):
+        sizes = ", ".join(extent.code for extent in shape) + ("," if len(shape) == 1 else "")
+        lines.append(f"y{number} = torch.empty(({sizes}), dtype=torch.{dtype})")
+    weights = iter(range(len(used)))
+    tensors = [names[s.key] if s in inputs else f"self._used[{next(weights)}]" for s in used]
+    arguments = [f"{tensor}.data_ptr()" for tensor in tensors]
+    arguments += [f"y{number}.data_ptr()" for number in range(len(outputs))]
+    arguments += list(graph.symbols)
+    lines += ["_lib.forward(", *(f"    {argument}," for argument in arguments), ")"]
+    lines.append(f"return {graph.returned}")
+    parameters = ", ".join(["self", *(f"x{i}" for i in range(count))])
+    return [f"def forward({parameters}):", *(f"    {line}" for line in lines)]
+
+
+def _measured(symbol: Symbol, names: dict[str, str]) -> str:
+    size = f"{names[symbol.input]}.shape[{symbol.axis}]"
+    return size if symbol.factor == 1 else f"{size} // {symbol.factor}"
+
+
+def _state_lines(task: Task, used: Sequence[Source]) -> list[str]:
+    """Modules and parameters under the reference's names.
+
+    Names of modules in a list are numbers, which no attribute can have: forward reaches its
+    parameters through a list.
+    """
+    lines: list[str] = []
+    modules = {"": "self"}
+    parameters: dict[str, str] = {}
+    for name, kind in task.state.items():
+        path, _, leaf = name.rpartition(".")
+        lines += _module_lines(path, modules)
+        parameters[name] = f"p{len(parameters)}"
+        empty = f"torch.empty({tuple(kind.shape)}, dtype=torch.{kind.dtype})"
+        lines.append(f"{parameters[name]} = nn.Parameter({empty}, requires_grad=False)")
+        lines.append(f"{modules[path]}.register_parameter({leaf!r}, {parameters[name]})")
+    wanted = [parameters[source.key] for source in used if source.origin == "state"]
+    return [*lines, f"self._used = [{', '.join(wanted)}]"] if wanted else lines
+
+
+def _module_lines(path: str, modules: dict[str, str]) -> list[str]:
+    """Make the module of a dotted path, and those around it, where they are not known yet."""
+    if path in modules:
+        return []
+    outer, _, name = path.rpartition(".")
+    lines = _module_lines(outer, modules)
+    modules[path] = f"m{len(modules)}"
+    return [
+        *lines,
+        f"{modules[path]} = nn.Module()",
+        f"{modules[outer]}.add_module({name!r}, {modules[path]})",
+    ]

@@ -302,7 +302,7 @@ class _Nest:
         ]
         for use in self._uses:
             if beside and self._last in use.variables and use not in beside:
-                raise Unfit(use.value)
+                raise Unfit(use.value if use.value is not self._value else beside[0].value)
         return bool(beside)
 
     def _index(self) -> Index:

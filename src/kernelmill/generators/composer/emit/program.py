@@ -3,7 +3,10 @@
 from importlib.resources import files
 from typing import NamedTuple
 
+from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.decisions import Plan
+from kernelmill.generators.composer.emit.apart import emit_apart
+from kernelmill.generators.composer.emit.constants import constant_lines
 from kernelmill.generators.composer.emit.contraction import emit_contraction
 from kernelmill.generators.composer.emit.model import emit_model
 from kernelmill.generators.composer.emit.nest import emit_nest
@@ -13,6 +16,7 @@ from kernelmill.generators.composer.index import product
 from kernelmill.generators.composer.lowering import Lowering
 from kernelmill.generators.composer.values import (
     CTYPES,
+    Apart,
     Buffer,
     Contract,
     Literal,
@@ -79,6 +83,8 @@ class Program:
                 needed = self._whole(unfit.value)
                 if needed is value:
                     needed = unfit.value
+                if needed is value:
+                    raise Declined(f"a {type(value).__name__.lower()} of this form") from unfit
                 buffer = Buffer(f"stored_{len(self._scratch)}", needed.shape, needed.dtype)
                 self._scratch.append(buffer)
                 self._store(needed, buffer)
@@ -91,6 +97,8 @@ class Program:
 
     def _emit(self, value: Value, target: Buffer) -> Kernel:
         comment = f"{target.name}: {value.dtype} [{', '.join(e.code for e in value.shape)}]"
+        if isinstance(value, Apart):
+            return Kernel("nest", comment, emit_apart(value, target, self._plan, self._stored))
         contract = self._contract_under(value)
         if contract is None:
             lines = emit_nest(value, target, self._plan, self._stored, self._shared)
@@ -134,10 +142,18 @@ class Program:
         symbols = list(self.graph.symbols)
         templates = [f"long fixed_{s}" for s in symbols]
         lines = ['#include "vector_math.hpp"', "", "#include <algorithm>", "#include <cmath>",
-                 "#include <cstdint>", "", '#include "support.hpp"']  # fmt: skip
+                 "#include <cstdint>", "#include <limits>", "#include <utility>", "#include <vector>", "",
+                 '#include "support.hpp"']  # fmt: skip
         if "contraction" in self.kinds:
             lines.append('#include "contraction.hpp"')
-        lines += ["", "using km::floordiv, km::larger;", "", "namespace {", ""]
+        lines += [
+            "",
+            "using km::floordiv, km::larger, km::modulo, km::smaller;",
+            "",
+            "namespace {",
+            "",
+        ]
+        lines += constant_lines(self.graph)
         if templates:
             lines.append(f"template <{', '.join(templates)}>")
         lines.append(f"void run({', '.join(self._parameters())}) {{")
@@ -148,8 +164,9 @@ class Program:
             lines.append(f"  const km::Memory<{ctype}> memory_{buffer.name}({count});")
             lines.append(f"  {ctype}* __restrict {buffer.name} = memory_{buffer.name};")
         for kernel in self.kernels:
-            lines += ["", f"  // {kernel.comment}"]
-            lines += [line if line.startswith("#") else f"  {line}" for line in kernel.lines]
+            lines += ["", f"  // {kernel.comment}", "  {"]
+            lines += [line if line.startswith("#") else f"    {line}" for line in kernel.lines]
+            lines.append("  }")
         lines += ["}", "", "}  // namespace", "", *self._entry(), ""]
         return "\n".join(lines)
 

@@ -178,6 +178,9 @@ class Scope:
             raise Unfit(value)
         return "sum"
 
+    def apart(self, value: Value) -> str:
+        raise Unfit(value)
+
     def running(self, value: Scan, index: Index) -> str:
         if self.folding is None:
             raise Unfit(value)

@@ -39,6 +39,8 @@ def along_last(value: Value) -> bool:
 
 def matrix_product(left: Value, right: Value, shape: tuple[Extent, ...]) -> Value:
     """[batch,] rows x depth times [batch,] depth x columns."""
+    if left.dtype != "float32":
+        return _summed_products(left, right, shape)
     batched = len(shape) == 3
 
     def at(batch: str, *rest: str) -> Index:
@@ -58,6 +60,16 @@ def matrix_product(left: Value, right: Value, shape: tuple[Extent, ...]) -> Valu
         copies=shape[0].code if batched else "1",
     )
     return Contract(left, right, shape, form)
+
+
+def _summed_products(left: Value, right: Value, shape: tuple[Extent, ...]) -> Value:
+    """The same in plain loops, for any type."""
+    full = [*shape, left.shape[-1]]
+    factors = [
+        View(left, full, lambda i: Index([*i.parts[:-3], i[-3], i[-1]])),
+        View(right, full, lambda i: Index([*i.parts[:-3], i[-1], i[-2]])),
+    ]
+    return Reduce(Map("{0} * {1}", factors, left.dtype, full), [len(shape)], "sum", left.dtype)
 
 
 @lowers("mm", "bmm")

@@ -20,21 +20,27 @@ _UNARY = {
     "exp2": "km::exp2({0})", "expm1": "km::expm1({0})", "floor": "km::floor({0})",
     "log": "km::log({0})", "log10": "km::log({0}) * 0.43429448190325182f",
     "log1p": "km::log1p({0})", "log2": "km::log2({0})", "neg": "-{0}",
-    "reciprocal": "1 / {0}", "relu": "({0} > 0 ? {0} : 0)", "round": "km::round({0})",
+    "reciprocal": "1 / {0}", "relu": "km::relu({0})", "round": "km::round({0})",
     "rsqrt": "1 / km::sqrt({0})", "sigmoid": "km::sigmoid({0})", "sin": "km::sin({0})",
     "sinh": "km::sinh({0})", "sqrt": "km::sqrt({0})", "tan": "km::tan({0})",
     "tanh": "km::tanh({0})", "trunc": "km::trunc({0})", "silu": "({0} * km::sigmoid({0}))",
     "mish": "km::mish({0})", "hardswish": "km::hardswish({0})",
     "hardsigmoid": "km::hardsigmoid({0})", "isnan": "({0} != {0})",
-    "isinf": "(km::abs({0}) == km::inf)", "logical_not": "!{0}", "bitwise_not": "!{0}",
+    "isinf": "(km::abs({0}) == km::inf)", "logical_not": "!{0}", "bitwise_not": "~{0}",
+    "erfc": "std::erfc({0})", "asinh": "std::asinh({0})", "acosh": "std::acosh({0})",
+    "atanh": "std::atanh({0})", "lgamma": "std::lgamma({0})", "frac": "{0} - km::trunc({0})",
     "sign": "({0} > 0) - ({0} < 0)", "square": "{0} * {0}", "log_sigmoid": "km::logsigmoid({0})",
 }  # fmt: skip
 _BINARY = {
     "mul": "{0} * {1}", "maximum": "km::maximum({0}, {1})", "minimum": "km::minimum({0}, {1})",
     "pow": "km::pow({0}, {1})", "fmod": "km::fmod({0}, {1})",
-    "remainder": "km::remainder({0}, {1})", "atan2": "km::atan2({0}, {1})",
+    "remainder": "km::remainder({0}, {1})", "atan2": "std::atan2({0}, {1})",
     "logical_and": "({0} && {1})", "logical_or": "({0} || {1})", "bitwise_and": "({0} & {1})",
     "bitwise_or": "({0} | {1})", "logical_xor": "({0} != {1})", "bitwise_xor": "({0} ^ {1})",
+    "copysign": "km::copysign({0}, {1})", "hypot": "std::hypot({0}, {1})",
+    "fmax": "std::fmax({0}, {1})", "fmin": "std::fmin({0}, {1})",
+    "bitwise_left_shift": "({0} << {1})", "bitwise_right_shift": "({0} >> {1})",
+    "__lshift__": "({0} << {1})", "__rshift__": "({0} >> {1})",
 }  # fmt: skip
 _COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _SMALL_POWERS = {1: "{0}", 2: "{0} * {0}", 3: "{0} * {0} * {0}", -1: "1 / {0}"}
@@ -53,8 +59,8 @@ def _unary(lowering: Lowering, node: Node) -> Value:
     template = _UNARY[name]
     if name in ("isnan", "isinf"):
         return Map(template, [operand], "bool", operand.shape)
-    if name in ("logical_not", "bitwise_not"):
-        return Map(template, [cast(operand, "bool")], "bool", operand.shape)
+    if node.results[0].dtype == "bool":  # logical_not; bitwise_not means the same
+        return Map("!{0}", [cast(operand, "bool")], "bool", operand.shape)
     return _map(lowering, node, template, node.arguments[0])
 
 
@@ -69,7 +75,7 @@ def _binary(lowering: Lowering, node: Node) -> Value:
             return _map(lowering, node, "km::sqrt({0})", node.arguments[0])
         if exponent == -0.5:
             return _map(lowering, node, "1 / km::sqrt({0})", node.arguments[0])
-    if name in ("remainder", "fmod") and node.results[0].dtype == "int64":
+    if name in ("remainder", "fmod") and "int" in node.results[0].dtype:
         template = "km::modulo({0}, {1})" if name == "remainder" else "{0} % {1}"
         return _map(lowering, node, template, *node.arguments[:2])
     return _map(lowering, node, _BINARY[name], *node.arguments[:2])
@@ -94,7 +100,7 @@ def _quotient(lowering: Lowering, node: Node) -> Value:
     dtype = node.results[0].dtype
     if mode is None:
         return _map(lowering, node, "{0} / {1}", *node.arguments[:2])
-    if dtype == "int64":
+    if "int" in dtype:
         template = "km::floordiv({0}, {1})" if mode == "floor" else "{0} / {1}"
     else:
         template = f"km::{mode}({{0}} / {{1}})"

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.graph import Extent, Node, Real
 from kernelmill.generators.composer.index import Index, product
 from kernelmill.generators.composer.lowering.registry import (
@@ -11,16 +10,24 @@ from kernelmill.generators.composer.lowering.registry import (
     axes_of,
     broadcast,
     cast,
+    extent_of,
     keyword,
     literal,
     lowers,
 )
 from kernelmill.generators.composer.lowering.views import reshape
-from kernelmill.generators.composer.values import Literal, Map, Reduce, Scan, Value, View
+from kernelmill.generators.composer.values import (
+    Coordinate,
+    Literal,
+    Map,
+    Reduce,
+    Scan,
+    Value,
+    View,
+)
 
 _PLAIN = {
     "sum": "sum", "amax": "max", "amin": "min", "prod": "prod", "any": "any", "all": "all",
-    "argmax": "argmax", "argmin": "argmin",
 }  # fmt: skip
 
 
@@ -67,22 +74,35 @@ def literal_count(source: Value, axes: Sequence[int]) -> Literal:
     return Literal(f"{source.ctype}({count.code})", source.dtype)
 
 
-@lowers(*_PLAIN)
+@lowers(*_PLAIN, "argmax", "argmin")
 def _fold(lowering: Lowering, node: Node) -> Value:
     source = lowering.value(node.arguments[0])
     name = node.op.partition(".")[0]
     dtype = node.results[0].dtype
     axes = axes_of(keyword(node, 1, "dim"), len(source.shape))
+    placed = name in ("argmax", "argmin")
     if name in ("any", "all"):
         source = cast(source, "bool")
     elif name in ("sum", "prod"):
         source = cast(source, dtype)
-    elif name in ("argmax", "argmin") and keyword(node, 1, "dim") is None:
+    elif placed and keyword(node, 1, "dim") is None:
         source = reshape(source, [product(source.shape)])
         axes = [0]
-    reduce = Reduce(source, axes, _PLAIN[name], dtype)
+    reduce = _place_of(source, axes, name) if placed else Reduce(source, axes, _PLAIN[name], dtype)
     keep = keyword(node, 2, "keepdim", False)
     return kept(reduce, source.shape, axes) if keep else reduce
+
+
+def _place_of(source: Value, axes: Sequence[int], op: str) -> Value:
+    """The first place of the greatest (or least) element along one axis."""
+    (axis,) = axes
+    if axis == len(source.shape) - 1:
+        return Reduce(source, axes, op, "int64")
+    extreme = folded(source, axes, op.removeprefix("arg"))
+    code = "({0} == {1} ? {2} : std::numeric_limits<int64_t>::max())"
+    place = Coordinate(source.shape, axis)
+    places = pointwise(code, source, extreme, place, shape=source.shape, dtype="int64")
+    return Reduce(places, axes, "min", "int64")
 
 
 @lowers("mean")
@@ -101,7 +121,7 @@ def _extreme(lowering: Lowering, node: Node) -> list[Value]:
     name = node.op.partition(".")[0]
     results: list[Value] = [
         Reduce(source, axes, name, source.dtype),
-        Reduce(source, axes, f"arg{name}", "int64"),
+        _place_of(source, axes, f"arg{name}"),
     ]
     if keyword(node, 2, "keepdim", False):
         return [kept(result, source.shape, axes) for result in results]
@@ -115,19 +135,22 @@ def _extreme_of_all(lowering: Lowering, node: Node) -> Value:
     return Reduce(source, range(len(source.shape)), name, source.dtype)
 
 
-@lowers("var.correction", "std.correction")
-def _variance(lowering: Lowering, node: Node) -> Value:
+@lowers("var.correction", "std.correction", "var_mean.correction")
+def _variance(lowering: Lowering, node: Node) -> Value | list[Value]:
     source = lowering.value(node.arguments[0])
     axes = axes_of(keyword(node, 1, "dim"), len(source.shape))
-    correction = keyword(node, 2, "correction", 1)
-    _, variance = moments(lowering, source, axes)
+    correction = keyword(node, 2, "correction")
+    correction = 1 if correction is None else correction
+    mean, variance = moments(lowering, source, axes)
     count = literal_count(source, axes)
     factor = Literal(
         f"({count.code} / ({count.code} - {literal(correction, source.dtype)}))", source.dtype
     )
     code = "km::sqrt({0} * {1})" if node.op.startswith("std") else "{0} * {1}"
     result = Map(code, [variance, factor], source.dtype, variance.shape)
-    return result if keyword(node, 3, "keepdim", False) else dropped(result, axes)
+    keep = keyword(node, 3, "keepdim", False)
+    results = [part if keep else dropped(part, axes) for part in (result, mean)]
+    return results if node.op.startswith("var_mean") else results[0]
 
 
 def dropped(value: Value, axes: Sequence[int]) -> Value:
@@ -142,21 +165,31 @@ def dropped(value: Value, axes: Sequence[int]) -> Value:
     return View(value, shape, remap)
 
 
+_NORMS = {
+    0: ("({0} != 0)", "sum", "{0}"),
+    1: ("km::abs({0})", "sum", "{0}"),
+    2: ("{0} * {0}", "sum", "km::sqrt({0})"),
+    float("inf"): ("km::abs({0})", "max", "{0}"),
+    float("-inf"): ("km::abs({0})", "min", "{0}"),
+}
+"""Of an order: what is folded, how, and what becomes of the result."""
+
+
 @lowers("linalg_vector_norm")
 def _vector_norm(lowering: Lowering, node: Node) -> Value:
     source = lowering.value(node.arguments[0])
     order = keyword(node, 1, "ord", 2)
-    order = float("inf") if order == Real("km::inf") else order
+    order = {None: 2, Real("km::inf"): float("inf"), Real("-km::inf"): float("-inf")}.get(
+        order, order
+    )
     axes = axes_of(keyword(node, 2, "dim"), len(source.shape))
-    inside = {2: "{0} * {0}", 1: "km::abs({0})", float("inf"): "km::abs({0})"}.get(order)
-    if inside is None:
-        inside = f"km::pow(km::abs({{0}}), {literal(order, source.dtype)})"
+    inside, op, outside = _NORMS.get(order) or (
+        f"km::pow(km::abs({{0}}), {literal(order, source.dtype)})",
+        "sum",
+        f"km::pow({{0}}, {literal(1 / order, source.dtype)})",
+    )
     mapped = Map(inside, [source], source.dtype, source.shape)
-    op = "max" if order == float("inf") else "sum"
-    reduce: Value = Reduce(mapped, axes, op, source.dtype)
-    outside = {2: "km::sqrt({0})", 1: "{0}", float("inf"): "{0}"}.get(order)
-    if outside is None:
-        outside = f"km::pow({{0}}, {literal(1 / order, source.dtype)})"
+    reduce = Reduce(mapped, axes, op, source.dtype)
     result = Map(outside, [reduce], source.dtype, reduce.shape)
     return kept(result, source.shape, axes) if keyword(node, 3, "keepdim", False) else result
 
@@ -220,11 +253,7 @@ def _layer_norm(lowering: Lowering, node: Node) -> list[Value]:
 def _group_norm(lowering: Lowering, node: Node) -> list[Value | None]:
     source, weight, bias, _batch, channels, _area, groups, epsilon = node.arguments
     value = lowering.value(source)
-    width = (
-        int(channels) // int(groups)
-        if not hasattr(channels, "extent")
-        else channels.extent.value // int(groups)
-    )
+    width = extent_of(channels).value // int(groups)
     split = [
         value.shape[0],
         Extent(str(groups), int(groups)),
@@ -281,10 +310,27 @@ def _batch_norm_running(lowering: Lowering, node: Node) -> list[Value | None]:
     return [_scaled(value, middle, _inverse(spread, epsilon), gain, shift), None, None]
 
 
-@lowers("cumsum", "cumprod")
+_SCANS = {"cumsum": "sum", "cumprod": "prod", "logcumsumexp": "logaddexp"}
+
+
+@lowers(*_SCANS)
 def _scan(lowering: Lowering, node: Node) -> Value:
     source = cast(lowering.value(node.arguments[0]), node.results[0].dtype)
-    axis = axes_of(node.arguments[1], len(source.shape))[0]
     if not source.shape:
-        raise Declined("a scan of a single number")
-    return Scan(source, axis, "sum" if node.op.startswith("cumsum") else "prod")
+        return source
+    axis = axes_of(node.arguments[1], len(source.shape))[0]
+    return Scan(source, axis, _SCANS[node.op])
+
+
+@lowers("cummax", "cummin")
+def _running_extreme(lowering: Lowering, node: Node) -> list[Value]:
+    """The place of the running extreme is the last place where it was reached."""
+    source = lowering.value(node.arguments[0])
+    if not source.shape:
+        return [source, Literal("0", "int64")]
+    axis = axes_of(node.arguments[1], len(source.shape))[0]
+    extreme = Scan(source, axis, node.op.removeprefix("cum"))
+    place = Coordinate(source.shape, axis)
+    code = "({0} == {1} ? {2} : 0)"
+    reached = Map(code, [source, extreme, place], "int64", source.shape)
+    return [extreme, Scan(reached, axis, "max")]

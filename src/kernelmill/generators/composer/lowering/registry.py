@@ -5,7 +5,7 @@ from typing import Any
 
 from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.decisions import Plan
-from kernelmill.generators.composer.graph import Extent, Graph, Kind, Node, Real, Reference, Size
+from kernelmill.generators.composer.graph import Extent, Graph, Node, Real, Reference, Size
 from kernelmill.generators.composer.index import Index
 from kernelmill.generators.composer.values import CTYPES, Buffer, Literal, Map, Value, View
 
@@ -36,18 +36,27 @@ class Lowering:
         for source in graph.sources:
             if source.kind.dtype not in CTYPES:
                 raise Declined(f"tensors of type {source.kind.dtype}")
-            buffer = Buffer(f"in_{source.name}", source.kind.shape, source.kind.dtype)
-            self._values[Reference(source.name)] = buffer
+            kind = source.kind
+            single = source.origin == "constant" and len(source.values) == 1
+            self._values[Reference(source.name)] = (
+                Literal(literal(source.values[0], kind.dtype), kind.dtype, kind.shape)
+                if single
+                else Buffer(f"in_{source.name}", kind.shape, kind.dtype)
+            )
 
     def run(self) -> list[Value]:
         """The values of the graph's outputs."""
+        wanted = _wanted(self.graph)
         for node in self.graph.nodes:
-            self._lower(node)
-        return [self._values[output] for output in self.graph.outputs]
+            if node.name in wanted:
+                self._lower(node)
+        return [self.value(output) for output in self.graph.outputs]
 
     def value(self, argument: Any, dtype: str = "float32") -> Value:
         """An argument as a value: a tensor, or a number of the given type."""
         if isinstance(argument, Reference):
+            if argument not in self._values:
+                raise Declined(f"result {argument.part} of {argument.node}")
             return self._values[argument]
         if isinstance(argument, Real):
             name = self.numbers.setdefault(argument.code, f"number_{len(self.numbers)}")
@@ -137,5 +146,18 @@ def axes_of(argument: Any, rank: int) -> list[int]:
     return sorted(axis % rank if rank else 0 for axis in given)
 
 
-def same_kind(node: Node) -> Kind:
-    return node.results[0]
+def _wanted(graph: Graph) -> set[str]:
+    """The nodes that the outputs depend on."""
+    wanted = {output.node for output in graph.outputs}
+    for node in reversed(graph.nodes):
+        if node.name in wanted:
+            wanted.update(_references([*node.arguments, *node.keywords.values()]))
+    return wanted
+
+
+def _references(argument: Any) -> set[str]:
+    if isinstance(argument, Reference):
+        return {argument.node}
+    if isinstance(argument, list):
+        return set().union(*(_references(item) for item in argument))
+    return set()

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 
+from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.graph import Extent, Node
 from kernelmill.generators.composer.index import Index, add, atom, mul, reshaped, sub
 from kernelmill.generators.composer.lowering.registry import (
     Lowering,
     axes_of,
     broadcast,
+    cast,
     extent_of,
     keyword,
     literal,
@@ -17,7 +19,6 @@ from kernelmill.generators.composer.values import (
     Coordinate,
     Guarded,
     Joined,
-    Literal,
     Map,
     Value,
     View,
@@ -32,6 +33,8 @@ def reshape(value: Value, shape: Sequence[Extent]) -> Value:
 
 @lowers("view", "reshape", "_unsafe_view", "unflatten", "flatten")
 def _view(lowering: Lowering, node: Node) -> Value:
+    if node.op == "view.dtype":
+        raise Declined("the operator aten.view.dtype")
     return reshape(lowering.value(node.arguments[0]), node.results[0].shape)
 
 
@@ -99,9 +102,10 @@ def _slice(lowering: Lowering, node: Node) -> Value:
     axis = axes_of(keyword(node, 1, "dim", 0), len(value.shape))[0]
     start = keyword(node, 2, "start", 0) or 0
     step = keyword(node, 4, "step", 1)
-    begin = extent_of(start).code
-    if begin.startswith("-"):
-        begin = add(value.shape[axis].code, begin)
+    place = extent_of(start)
+    begin = place.code
+    if place.value < 0:
+        begin = f"larger({add(value.shape[axis].code, begin)}, 0)"
     return moved(value, node.results[0].shape, axis, str(step), begin)
 
 
@@ -118,16 +122,9 @@ def moved(value: Value, shape: Sequence[Extent], axis: int, step: str, begin: st
 def _select(lowering: Lowering, node: Node) -> Value:
     value = lowering.value(node.arguments[0])
     axis = axes_of(node.arguments[1], len(value.shape))[0]
-    place = extent_of(node.arguments[2]).code
-    if place.startswith("-"):
-        place = add(value.shape[axis].code, place)
-
-    def remap(index: Index) -> Index:
-        parts = list(index.parts)
-        parts.insert(axis, place)
-        return Index(parts)
-
-    return View(value, node.results[0].shape, remap)
+    place = extent_of(node.arguments[2])
+    at = place.code if place.value >= 0 else add(value.shape[axis].code, place.code)
+    return _taken(value, node.results[0].shape, axis, at)
 
 
 @lowers("split_with_sizes", "split", "unbind", "chunk")
@@ -168,9 +165,43 @@ def _flip(lowering: Lowering, node: Node) -> Value:
     return View(value, value.shape, remap)
 
 
+@lowers("diagonal")
+def _diagonal(lowering: Lowering, node: Node) -> Value:
+    value = lowering.value(node.arguments[0])
+    rank = len(value.shape)
+    shift = int(keyword(node, 1, "offset", 0))
+    row, column = (
+        keyword(node, at, name, at - 2) % rank for at, name in ((2, "dim1"), (3, "dim2"))
+    )
+
+    def remap(index: Index) -> Index:
+        along, rest = index[rank - 2], iter(index.parts[: rank - 2])
+        places = {row: add(along, str(max(-shift, 0))), column: add(along, str(max(shift, 0)))}
+        return Index([places[axis] if axis in places else next(rest) for axis in range(rank)])
+
+    return View(value, node.results[0].shape, remap)
+
+
+@lowers("unfold")
+def _unfold(lowering: Lowering, node: Node) -> Value:
+    value = lowering.value(node.arguments[0])
+    axis = axes_of(node.arguments[1], len(value.shape))[0]
+    step = extent_of(node.arguments[3]).code
+
+    def remap(index: Index) -> Index:
+        *parts, inside = index.parts
+        parts[axis] = add(mul(parts[axis], step), inside)
+        return Index(parts)
+
+    return View(value, node.results[0].shape, remap)
+
+
 @lowers("cat")
 def _cat(lowering: Lowering, node: Node) -> Value:
-    parts = [lowering.value(part) for part in node.arguments[0]]
+    dtype = node.results[0].dtype
+    given = [lowering.value(part) for part in node.arguments[0]]
+    rank = len(node.results[0].shape)
+    parts = [cast(part, dtype) for part in given if len(part.shape) == rank]
     axis = axes_of(keyword(node, 1, "dim", 0), len(node.results[0].shape))[0]
     starts = ["0"]
     for part in parts[:-1]:
@@ -214,14 +245,15 @@ def _arange(lowering: Lowering, node: Node) -> Value:
     counter = Coordinate(kind.shape, 0, kind.dtype)
     if (start, step) == (0, 1):
         return counter
-    code = f"{literal(start, kind.dtype)} + {literal(step, kind.dtype)} * {{0}}"
+    wide = "float64" if "float" in kind.dtype else "int64"
+    code = f"{counter.ctype}({literal(start, wide)} + {literal(step, wide)} * {{0}})"
     return Map(code, [counter], kind.dtype, kind.shape)
 
 
 @lowers("triu", "tril")
 def _triangle(lowering: Lowering, node: Node) -> Value:
     value = lowering.value(node.arguments[0])
-    diagonal = int(keyword(node, 1, "diagonal", 0))
+    diagonal = extent_of(keyword(node, 1, "diagonal", 0)).code
     rank = len(value.shape)
     row, column = (Coordinate(value.shape, axis) for axis in (rank - 2, rank - 1))
     sign = ">=" if node.op.startswith("triu") else "<="

@@ -1,17 +1,25 @@
 """Convolutions and pooling: windows that slide over memory."""
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.graph import Extent, Node
 from kernelmill.generators.composer.index import Index, add, atom, mul, product, sub, unravel
-from kernelmill.generators.composer.lowering.reductions import pointwise
-from kernelmill.generators.composer.lowering.registry import Lowering, extent_of, keyword, lowers
+from kernelmill.generators.composer.lowering.reductions import kept, pointwise
+from kernelmill.generators.composer.lowering.registry import (
+    Lowering,
+    broadcast,
+    extent_of,
+    keyword,
+    lowers,
+)
 from kernelmill.generators.composer.lowering.views import reshape
 from kernelmill.generators.composer.values import (
     Contract,
     ContractForm,
+    Coordinate,
     Guarded,
     Literal,
     Map,
@@ -34,6 +42,15 @@ class Slide(NamedTuple):
     stride: int
     pad: int
     dilation: int
+    loose: bool = False
+    """Whether the last windows may hang over the end (ceil_mode, output_padding)."""
+
+    def hangs_over(self, places: Extent, size: Extent) -> bool:
+        """Whether a window may reach beyond the end, at this size or another."""
+        if not (places.fixed and size.fixed):
+            return self.loose or self.pad != 0
+        reach = (places.value - 1) * self.stride + (self.kernel - 1) * self.dilation - self.pad
+        return reach >= size.value
 
 
 def _spread(argument: Any, rank: int) -> list[int]:
@@ -42,11 +59,13 @@ def _spread(argument: Any, rank: int) -> list[int]:
     return values * rank if len(values) == 1 else values
 
 
-def slides(kernel: Sequence[int], stride: Any, pad: Any, dilation: Any) -> list[Slide]:
+def slides(
+    kernel: Sequence[int], stride: Any, pad: Any, dilation: Any, loose: bool = False
+) -> list[Slide]:
     rank = len(kernel)
     steps = _spread(stride, rank) if stride not in ([], None) else list(kernel)
     return [
-        Slide(*parts)
+        Slide(*parts, loose)
         for parts in zip(kernel, steps, _spread(pad, rank), _spread(dilation, rank), strict=True)
     ]
 
@@ -77,10 +96,9 @@ def windowed(
         tests = []
         for axis, move in enumerate(moves):
             here, size = atom(place(index, axis)), value.shape[lead + axis]
-            reach = (outer[axis].value - 1) * move.stride + (move.kernel - 1) * move.dilation
-            if move.pad:
+            if move.pad > 0:
                 tests.append(f"{here} >= 0")
-            if reach - move.pad >= size.value:
+            if move.hangs_over(outer[axis], size):
                 tests.append(f"{here} < {size.code}")
         return " && ".join(tests) or "true"
 
@@ -97,8 +115,7 @@ def sliding(
     found = []
     for axis, move in enumerate(moves):
         size = value.shape[lead + axis]
-        reach = (outer[axis].value - 1) * move.stride + (move.kernel - 1) * move.dilation - move.pad
-        if move.pad or reach >= size.value:
+        if move.pad > 0 or move.hangs_over(outer[axis], size):
             found.append(
                 SlidingAxis(
                     lead + axis, first_tap + axis, move.stride, move.dilation, move.pad, size
@@ -109,11 +126,14 @@ def sliding(
 
 @lowers("convolution")
 def _convolution(lowering: Lowering, node: Node) -> Value:
-    source, weight, bias, stride, pad, dilation, transposed, output_pad, groups = node.arguments
+    source, weight, bias, stride, pad, dilation, transposed, more, groups = node.arguments
     value, kernel = lowering.value(source), lowering.value(weight)
     shape = node.results[0].shape
+    if not all(extent.fixed for extent in kernel.shape[1:]):
+        raise Declined("a convolution whose kernel may have any size")
     moves = slides([extent.value for extent in kernel.shape[2:]], stride, pad, dilation)
     if transposed:
+        moves = [move._replace(loose=any(_spread(more, 1))) for move in moves]
         result = _transposed(value, kernel, shape, moves, int(groups))
     else:
         result = _forward(value, kernel, shape, moves, int(groups))
@@ -131,7 +151,8 @@ def _forward(
     depth = inputs
     for move in moves:
         depth *= move.kernel
-    if inputs == 1 and depth <= _DIRECT_DEPTH or groups > 1 and depth <= _DIRECT_DEPTH:
+    few = depth <= _DIRECT_DEPTH and (inputs == 1 or groups > 1)
+    if few or value.dtype != "float32":
         return _plain_loops(value, kernel, shape, moves, groups)
     window = windowed(value, shape[2:], moves, "0")
     return _as_contraction(value, window, kernel, shape, moves, groups)
@@ -216,7 +237,7 @@ def _as_contraction(
         right_along="other",
         copies=str(groups),
     )
-    if rank <= 2:
+    if rank <= 2 and all(move.pad >= 0 and not move.loose for move in moves):
         form.window = Window(value, groups, moves, inputs)
     return Contract(kernel, window, shape, form)
 
@@ -225,13 +246,10 @@ def _transposed(
     value: Value, kernel: Value, shape: Sequence[Extent], moves: list[Slide], groups: int
 ) -> Value:
     """As a convolution of the input with gaps between its elements, and the kernel reversed."""
-    rank = len(moves)
     inputs, outputs = kernel.shape[0].value // groups, kernel.shape[1].value
     gaps = [move.stride for move in moves]
     stretched = _stretched(value, gaps)
-    back = [Slide(m.kernel, 1, m.dilation * (m.kernel - 1) - m.pad, m.dilation) for m in moves]
-    if any(move.pad < 0 for move in back):
-        raise Declined("a transposed convolution that pads more than its kernel reaches")
+    back = [m._replace(stride=1, pad=m.dilation * (m.kernel - 1) - m.pad) for m in moves]
     sizes = [Extent(str(m.kernel), m.kernel) for m in moves]
     turned_shape = [
         Extent(str(outputs * groups), outputs * groups),
@@ -255,10 +273,9 @@ def _transposed(
     depth = inputs
     for move in moves:
         depth *= move.kernel
-    if groups > 1 and depth <= _DIRECT_DEPTH:
+    if (groups > 1 and depth <= _DIRECT_DEPTH) or value.dtype != "float32":
         return _plain_loops(stretched, weights, shape, back, groups)
-    result = _as_contraction(stretched, window, weights, shape, back, groups)
-    return result
+    return _as_contraction(stretched, window, weights, shape, back, groups)
 
 
 def _stretched(value: Value, gaps: Sequence[int]) -> Value:
@@ -290,73 +307,149 @@ def _stretched(value: Value, gaps: Sequence[int]) -> Value:
     return Guarded(value, shape, remap, on_grid, "0")
 
 
-@lowers("max_pool1d", "max_pool2d_with_indices", "max_pool3d_with_indices", "max_pool2d")
-def _max_pool(lowering: Lowering, node: Node) -> list[Value | None]:
-    value = lowering.value(node.arguments[0])
+def _pool_moves(node: Node, dilation: Any, ceil: Any) -> list[Slide]:
     kernel = node.arguments[1]
-    moves = slides(
-        _spread(kernel, len(kernel)), keyword(node, 2, "stride", []), keyword(node, 3, "padding", 0),
-        keyword(node, 4, "dilation", 1),
-    )  # fmt: skip
-    shape = node.results[0].shape
+    stride, pad = keyword(node, 2, "stride", []), keyword(node, 3, "padding", 0)
+    return slides(_spread(kernel, len(kernel)), stride, pad, dilation, bool(ceil))
+
+
+def _window_axes(value: Value, rank: int) -> range:
+    """The axes of the window behind those of a tensor it slides over."""
+    return range(len(value.shape), len(value.shape) + rank)
+
+
+@lowers("max_pool1d", "max_pool2d_with_indices", "max_pool3d_with_indices", "max_pool2d")
+def _max_pool(lowering: Lowering, node: Node) -> list[Value]:
+    value = lowering.value(node.arguments[0])
+    moves = _pool_moves(node, keyword(node, 4, "dilation", 1), keyword(node, 5, "ceil_mode", False))
     rank = len(moves)
-    window = windowed(value, shape[-rank:], moves, None)
-    lead = len(value.shape)
-    axes = range(lead, lead + rank)
-    edges = sliding(value, shape[-rank:], moves)
-    return [Reduce(window, axes, "max", value.dtype, window=True, slides=edges), None]
+    outer = node.results[0].shape[-rank:]
+    axes = _window_axes(value, rank)
+    edges = sliding(value, outer, moves)
+    window = windowed(value, outer, moves, None)
+    largest = Reduce(window, axes, "max", value.dtype, window=True, slides=edges)
+    if len(node.results) == 1:
+        return [largest]
+    return [largest, _first_place(value, largest, windowed(value, outer, moves, "-km::inf"), moves)]
+
+
+def _first_place(value: Value, largest: Value, window: Value, moves: Sequence[Slide]) -> Value:
+    """Where in the image the largest element of every window is; the first where several are."""
+    rank, lead = len(moves), len(value.shape) - len(moves)
+    axes = _window_axes(value, rank)
+    position: Value = Literal("0", "int64", window.shape)
+    for axis, move in enumerate(moves):
+        here = Coordinate(window.shape, lead + axis)
+        tap = Coordinate(window.shape, axes[axis])
+        size = value.shape[lead + axis].code
+        code = f"{{0}} * ({size}) + {{1}} * {move.stride} + {{2}} * {move.dilation} - {move.pad}"
+        position = Map(code, [position, here, tap], "int64", window.shape)
+    spread = broadcast(kept(largest, window.shape, axes), window.shape)
+    code = "({0} == {1} ? {2} : std::numeric_limits<int64_t>::max())"
+    places = Map(code, [window, spread, position], "int64", window.shape)
+    return Reduce(places, axes, "min", "int64", window=True)
 
 
 @lowers("avg_pool1d", "avg_pool2d", "avg_pool3d")
 def _average_pool(lowering: Lowering, node: Node) -> Value:
     value = lowering.value(node.arguments[0])
-    kernel = node.arguments[1]
-    moves = slides(
-        _spread(kernel, len(kernel)),
-        keyword(node, 2, "stride", []),
-        keyword(node, 3, "padding", 0),
-        1,
-    )
-    shape = node.results[0].shape
-    rank, lead = len(moves), len(value.shape) - len(moves)
+    ceil = bool(keyword(node, 4, "ceil_mode", False))
+    moves = _pool_moves(node, 1, ceil)
+    shape, rank = node.results[0].shape, len(moves)
     window = windowed(value, shape[-rank:], moves, "0")
-    axes = range(len(value.shape), len(value.shape) + rank)
-    total = Reduce(window, axes, "sum", value.dtype, window=True)
+    total = Reduce(window, _window_axes(value, rank), "sum", value.dtype, window=True)
     divisor = keyword(node, 6, "divisor_override")
-    padded = any(move.pad for move in moves)
-    if divisor is not None or not padded or keyword(node, 5, "count_include_pad", True):
-        area = divisor or 1
-        for move in moves if divisor is None else []:
-            area *= move.kernel
-        if keyword(node, 4, "ceil_mode", False):
-            raise Declined("average pooling with ceil_mode")
-        return Map(f"{{0}} * (1.0f / {area})", [total], value.dtype, shape)
-    ones = Literal("1.0f", value.dtype, value.shape)
-    inside = (
-        Guarded(ones, window.shape, lambda i: i, window._condition, "0")
-        if isinstance(window, Guarded)
-        else ones
-    )
-    count = Reduce(inside, axes, "sum", value.dtype, window=True)
-    del lead
-    return Map("{0} / {1}", [total, count], value.dtype, shape)
+    with_pad = bool(keyword(node, 5, "count_include_pad", True))
+    if divisor is None and (ceil or (not with_pad and any(move.pad for move in moves))):
+        return _divided_by_reach(total, value, moves, with_pad)
+    area = divisor or prod(move.kernel for move in moves)
+    return Map(f"{{0}} * (1.0f / {area})", [total], value.dtype, shape)
+
+
+def _divided_by_reach(total: Value, value: Value, moves: Sequence[Slide], with_pad: bool) -> Value:
+    """By how much of each window lies inside the input, or inside its padding."""
+    lead = len(value.shape) - len(moves)
+    for axis, move in enumerate(moves):
+        size = value.shape[lead + axis].code
+        start = f"{{1}} * {move.stride} - {move.pad}"
+        first = f"({start})" if with_pad else f"larger({start}, 0)"
+        end = f"smaller({start} + {move.kernel}, {size} + {move.pad if with_pad else 0})"
+        code = f"{{0}} / {total.ctype}({end} - {first})"
+        total = Map(code, [total, Coordinate(total.shape, lead + axis)], total.dtype, total.shape)
+    return total
+
+
+class _Share(NamedTuple):
+    """One axis of adaptive pooling: window i is [i * size / places, (i + 1) * size / places)."""
+
+    size: Extent
+    places: Extent
+
+    @property
+    def width(self) -> Extent:
+        """Of the widest window."""
+        size, places = self.size, self.places
+        value = size.value // places.value + 2
+        if size.fixed and places.fixed:
+            exact = size.value % places.value == 0
+            value = size.value // places.value if exact else value
+            return Extent(str(value), value)
+        return Extent(f"({size.code}) / ({places.code}) + 2", value)
+
+    def start(self, place: str) -> str:
+        return f"{atom(place)} * ({self.size.code}) / ({self.places.code})"
+
+    def end(self, place: str) -> str:
+        beyond = f"({place} + 1) * ({self.size.code})"
+        return f"({beyond} + {self.places.code} - 1) / ({self.places.code})"
+
+
+def _adaptive_window(value: Value, shares: Sequence[_Share], filler: str) -> Value:
+    rank, lead = len(shares), len(value.shape) - len(shares)
+    shape = [*value.shape[:lead], *(s.places for s in shares), *(s.width for s in shares)]
+
+    def remap(index: Index) -> Index:
+        parts = [
+            add(share.start(index[lead + axis]), index[lead + rank + axis])
+            for axis, share in enumerate(shares)
+        ]
+        return Index([*index.parts[:lead], *parts])
+
+    def inside(index: Index) -> str:
+        places = remap(index).parts[lead:]
+        return " && ".join(
+            f"{place} < {share.end(index[lead + axis])}"
+            for axis, (place, share) in enumerate(zip(places, shares, strict=True))
+        )
+
+    return Guarded(value, shape, remap, inside, filler)
+
+
+def _shares(node: Node, value: Value) -> list[_Share]:
+    rank = len(node.arguments[1])
+    outer = node.results[0].shape[-rank:]
+    return [_Share(*pair) for pair in zip(value.shape[-rank:], outer, strict=True)]
 
 
 @lowers("_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "adaptive_avg_pool1d")
 def _adaptive_average_pool(lowering: Lowering, node: Node) -> Value:
     value = lowering.value(node.arguments[0])
-    shape = node.results[0].shape
-    rank = len(node.arguments[1])
-    moves = []
-    for size, out in zip(value.shape[-rank:], shape[-rank:], strict=True):
-        if size.value % out.value or not (size.fixed and out.fixed):
-            raise Declined("adaptive pooling over windows of different sizes")
-        width = size.value // out.value
-        moves.append(Slide(width, width, 0, 1))
-    window = windowed(value, shape[-rank:], moves, "0")
-    axes = range(len(value.shape), len(value.shape) + rank)
-    total = Reduce(window, axes, "sum", value.dtype, window=True)
-    area = 1
-    for move in moves:
-        area *= move.kernel
-    return Map(f"{{0}} * (1.0f / {area})", [total], value.dtype, shape)
+    shares = _shares(node, value)
+    rank, lead = len(shares), len(value.shape) - len(shares)
+    window = _adaptive_window(value, shares, "0")
+    axes = _window_axes(value, rank)
+    total: Value = Reduce(window, axes, "sum", value.dtype, window=True)
+    for axis, share in enumerate(shares):
+        code = f"{{0}} / {value.ctype}({share.end('{1}')} - {share.start('{1}')})"
+        place = Coordinate(total.shape, lead + axis)
+        total = Map(code, [total, place], value.dtype, total.shape)
+    return total
+
+
+@lowers("adaptive_max_pool2d", "adaptive_max_pool3d", "adaptive_max_pool1d")
+def _adaptive_max_pool(lowering: Lowering, node: Node) -> list[Value | None]:
+    value = lowering.value(node.arguments[0])
+    shares = _shares(node, value)
+    window = _adaptive_window(value, shares, "-km::inf")
+    axes = _window_axes(value, len(shares))
+    return [Reduce(window, axes, "max", value.dtype, window=True), None]

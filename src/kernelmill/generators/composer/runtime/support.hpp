@@ -1,5 +1,6 @@
 // What generated code needs besides mathematics.
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 
@@ -10,6 +11,7 @@ constexpr float infinity = inf;
 constexpr long floordiv(long a, long b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 constexpr long modulo(long a, long b) { return a - floordiv(a, b) * b; }
 constexpr long larger(long a, long b) { return a > b ? a : b; }
+constexpr long smaller(long a, long b) { return a < b ? a : b; }
 
 constexpr long ceildiv(long a, long b) { return a > 0 ? (a + b - 1) / b : -(-a / b); }
 
@@ -42,12 +44,34 @@ class Memory {
 struct sum {
   template <class T>
   static T combine(T a, T b) { return a + b; }
-  static constexpr int neutral = 0;
+  static constexpr float neutral = 0;
+  static constexpr bool vector = true;
 };
 struct prod {
   template <class T>
   static T combine(T a, T b) { return a * b; }
-  static constexpr int neutral = 1;
+  static constexpr float neutral = 1;
+  static constexpr bool vector = false;  // the errors of blocks would multiply
+};
+struct max {
+  template <class T>
+  static T combine(T a, T b) { return a > b ? a : b; }
+  static constexpr float neutral = -inf;
+  static constexpr bool vector = true;
+};
+struct min {
+  template <class T>
+  static T combine(T a, T b) { return a < b ? a : b; }
+  static constexpr float neutral = inf;
+  static constexpr bool vector = true;
+};
+struct logaddexp {
+  static double combine(double a, double b) {
+    const double high = a > b ? a : b, low = a > b ? b : a;
+    return low == -double(inf) ? high : high + std::log1p(std::exp(low - high));
+  }
+  static constexpr float neutral = -inf;
+  static constexpr bool vector = false;
 };
 
 // Sixteen at a time: four shifted folds make a vector of its own running folds, and what came
@@ -60,7 +84,7 @@ inline void scan(float* line, long count) {
   const Vector edge = Vector{} + n;
   double carry = n;
   long i = 0;
-  for (; i + 16 <= count; i += 16) {
+  if constexpr (Op::vector) for (; i + 16 <= count; i += 16) {
     Vector v;
     __builtin_memcpy(&v, line + i, sizeof v);
     v = Op::combine(v, __builtin_shuffle(edge, v, Order{0, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30}));
@@ -76,8 +100,8 @@ inline void scan(float* line, long count) {
 }
 template <class Op, class T>
 inline void scan(T* line, long count) {
-  T carry = Op::neutral;
-  for (long i = 0; i < count; ++i) line[i] = carry = Op::combine(carry, line[i]);
+  T carry = count ? line[0] : T();
+  for (long i = 1; i < count; ++i) line[i] = carry = Op::combine(carry, line[i]);
 }
 
 }  // namespace km
