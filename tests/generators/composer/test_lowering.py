@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from kernelmill.backends.cpp.source_rules import check_text
 from kernelmill.backends.python_rules import PythonRules
 from kernelmill.generators.base import Declined
-from kernelmill.generators.composer.decisions import plan_of
+from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.program import Program
 from kernelmill.generators.composer.trace import trace_model
 from kernelmill.tasks.module import widened
@@ -38,7 +38,7 @@ def composed(model: nn.Module, inputs: list[Any], folder: Path) -> nn.Module:
     """The composed candidate, compiled and with the reference's state."""
     with torch.no_grad():
         graph = trace_model(model, inputs)
-    files = Program(graph, plan_of({"specialise": False})).files(task_of(model, inputs))
+    files = Program(graph, Plan({"specialise": False})).files(task_of(model, inputs))
     for name, text in files.items():
         rules = PythonRules().check(text, name) if name == "model.py" else check_text(text, name)
         assert not rules
@@ -328,4 +328,4 @@ def test_what_cannot_be_lowered_is_declined_by_name() -> None:
     model = Table(lambda x: {"y": torch.linalg.qr(x)[0]})
     graph = trace_model(model, [torch.randn(4, 4)])
     with pytest.raises(Declined, match=r"aten\.linalg_qr"):
-        Program(graph, plan_of({}))
+        Program(graph, Plan({}))

@@ -102,7 +102,7 @@ def _sqrt(number: Any) -> Any:
 def _linspace(start: Any, end: Any, steps: Any, **options: Any) -> torch.Tensor:
     if not isinstance(steps, torch.SymInt):
         return _plain_linspace(start, end, steps, **options)
-    places = torch.arange(steps)
+    places = torch.arange(steps)  # type: ignore[call-overload]
     step = (end - start) / (steps - 1)
     back = end - step * (steps - 1 - places)
     line = torch.where(places < steps // 2, start + step * places, back)

@@ -141,9 +141,9 @@ class Program:
     def _source(self) -> str:
         symbols = list(self.graph.symbols)
         templates = [f"long fixed_{s}" for s in symbols]
-        lines = ['#include "vector_math.hpp"', "", "#include <algorithm>", "#include <cmath>",
-                 "#include <cstdint>", "#include <limits>", "#include <utility>", "#include <vector>", "",
-                 '#include "support.hpp"']  # fmt: skip
+        standard = ("algorithm", "cmath", "cstdint", "limits", "utility", "vector")
+        lines = ['#include "vector_math.hpp"', "", *(f"#include <{name}>" for name in standard)]
+        lines += ["", '#include "support.hpp"']
         if "contraction" in self.kinds:
             lines.append('#include "contraction.hpp"')
         lines += [
