@@ -40,7 +40,8 @@ class _Use(NamedTuple):
 
     value: Reduce | Scan
     variables: frozenset[str]
-    index: tuple[str, ...]
+    places: tuple[str, ...]
+    """Its index, in terms of the nest's own loops."""
 
 
 class _Reach(NamedTuple):
@@ -263,7 +264,7 @@ class _Nest:
         assert isinstance(value, Reduce)
         taps = [value.inputs[0].shape[value.axes[slide.tap]].value for slide in value.slides]
         return [
-            _Reach(slide, use.index[slide.place], (count - 1) * slide.dilation)
+            _Reach(slide, use.places[slide.place], (count - 1) * slide.dilation)
             for slide, count in zip(value.slides, taps, strict=True)
         ]
 
