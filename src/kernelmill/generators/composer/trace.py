@@ -100,9 +100,10 @@ def _sqrt(number: Any) -> Any:
 
 
 def _linspace(start: Any, end: Any, steps: Any, **options: Any) -> torch.Tensor:
-    if not isinstance(steps, torch.SymInt):
+    symbolic = isinstance(steps, torch.SymInt)
+    if not symbolic:
         return _plain_linspace(start, end, steps, **options)
-    places = torch.arange(steps)  # type: ignore[call-overload]
+    places = torch.arange(steps)
     step = (end - start) / (steps - 1)
     back = end - step * (steps - 1 - places)
     line = torch.where(places < steps // 2, start + step * places, back)

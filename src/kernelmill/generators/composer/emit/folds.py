@@ -9,6 +9,8 @@ from kernelmill.generators.composer.graph import Extent
 from kernelmill.generators.composer.index import Index, add, atom, mul, product, sub
 from kernelmill.generators.composer.values import Map, Reduce, Scan
 
+_MOST_NESTED = 2
+"""Folds inside of each other: more are stored first, or each would be computed again and again."""
 _LANE_BLOCK = 128
 """Elements that a lane sums in single precision before they join a sum in double."""
 _BLOCK = 2048
@@ -30,9 +32,9 @@ FOLDS = {
     "prod": Fold("1", "{0} * {1}", "*"),
     "max": Fold("-km::infinity", "{1} > {0} ? {1} : {0}", "max"),
     "min": Fold("km::infinity", "{1} < {0} ? {1} : {0}", "min"),
-    "logaddexp": Fold("-km::infinity", "km::logaddexp::combine({0}, {1})", ""),
     "any": Fold("0", "{0} | int({1})", "|"),
     "all": Fold("1", "{0} & int({1})", "&"),
+    "logaddexp": Fold("-km::infinity", "km::logaddexp::combine({0}, {1})", ""),
 }
 _INTEGER_START = {"max": "lowest", "min": "max"}
 
@@ -69,6 +71,8 @@ class Folding:
     def fold(self, scope: Scope, value: Reduce, index: Index) -> str:
         in_lane = self._lane and any(self._lane in part for part in index.parts)
         if in_lane and not self._tile:
+            raise Unfit(value)
+        if scope.folds >= _MOST_NESTED and not value.window:
             raise Unfit(value)
         if value.op in ("argmax", "argmin"):
             if in_lane:
@@ -154,6 +158,7 @@ class Folding:
         self, scope: Scope, value: Reduce, index: Index, names: list[str], total: str, blocked: bool
     ) -> tuple[Scope, str]:
         body = scope.child(*names)
+        body.folds += 1
         source = value.inputs[0]
         place = value.source_index(index, names)
         element = body.value(source, place)
@@ -197,6 +202,7 @@ class Folding:
         between = scope.child(*names)
         first, end = self._window_bounds(between, value, index, names)
         body = Scope(between, (lane,), lane)
+        body.folds += 1
         element = body.value(source, value.source_index(index, names))
         body.lines.append(f"{name}[{lane}] = {fold.combine.format(f'{name}[{lane}]', element)};")
         head = f"for (long {lane} = {first}; {lane} < {end}; ++{lane})"
@@ -207,7 +213,7 @@ class Folding:
             outer.loop(f"for (long {n} = 0; {n} < {extent.code}; ++{n})", between)
             between = outer
         if blocked:
-            between = self._in_blocks(scope, between, names[0], extents, name)
+            between = self._lanes_in_blocks(scope, between, names[0], extents, name)
         scope.lines += between.lines
         return f"{value.ctype}({name}[{lane}])" if wide else f"{name}[{lane}]"
 
@@ -234,7 +240,7 @@ class Folding:
         long = product(extents).value > _LANE_BLOCK or not all(e.fixed for e in extents)
         return single and long and self._plan.accumulate == "blocked"
 
-    def _in_blocks(
+    def _lanes_in_blocks(
         self, scope: Scope, body: Scope, name: str, extents: list[Extent], part: str
     ) -> Scope:
         """The outermost loop of a fold in blocks: `part` keeps the sums of one, then all."""

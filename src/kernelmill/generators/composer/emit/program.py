@@ -27,6 +27,7 @@ from kernelmill.generators.composer.values import (
 from kernelmill.tasks.task import Task
 
 _RUNTIME = "kernelmill.generators.composer"
+_STANDARD = ("algorithm", "cmath", "cstdint", "limits", "utility", "vector")
 
 
 class Kernel(NamedTuple):
@@ -141,9 +142,8 @@ class Program:
     def _source(self) -> str:
         symbols = list(self.graph.symbols)
         templates = [f"long fixed_{s}" for s in symbols]
-        standard = ("algorithm", "cmath", "cstdint", "limits", "utility", "vector")
-        lines = ['#include "vector_math.hpp"', "", *(f"#include <{name}>" for name in standard)]
-        lines += ["", '#include "support.hpp"']
+        standard = [f"#include <{name}>" for name in _STANDARD]
+        lines = ['#include "vector_math.hpp"', "", *standard, "", '#include "support.hpp"']
         if "contraction" in self.kinds:
             lines.append('#include "contraction.hpp"')
         lines += [

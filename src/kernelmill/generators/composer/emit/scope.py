@@ -60,6 +60,8 @@ class Scope:
         self._counter: Iterator[int] = parent._counter if parent else count()
         self.folding: Folding | None = parent.folding if parent else None
         self.contraction: Contract | None = parent.contraction if parent else None
+        self.folds: int = parent.folds if parent else 0
+        """How many folds this is inside of."""
         self._kept: list[Value] = parent._kept if parent else []
         self._stored: dict[int, Buffer] = parent._stored if parent else stored or {}
 
@@ -122,6 +124,7 @@ class Scope:
         """Forget what was written in this scope; what moved out of it stays."""
         self.lines.clear()
         self._memo.clear()
+        self._rows.clear()
 
     def fresh(self, prefix: str) -> str:
         name = f"{prefix}{next(self._counter)}"
