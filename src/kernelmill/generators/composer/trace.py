@@ -13,7 +13,7 @@ from unittest import mock
 
 import msgspec
 import torch
-from torch.export import Dim, ExportedProgram, export
+from torch.export import Dim, ExportedProgram, default_decompositions, export
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx.experimental import _config
 from torch.utils._pytree import tree_unflatten
@@ -73,8 +73,15 @@ def trace_model(model: torch.nn.Module, inputs: Sequence[Any]) -> Graph:
             tuple(inputs),
             dynamic_shapes=_dynamic_inputs(model, inputs),
             strict=False,
-        ).run_decompositions()
+        ).run_decompositions(_decompositions())
     return _Reader(program).read()
+
+
+def _decompositions() -> Any:
+    """Core ATen, but attention stays in one piece."""
+    table = default_decompositions()
+    table.pop(torch.ops.aten.scaled_dot_product_attention.default, None)  # type: ignore[no-untyped-call]
+    return table
 
 
 @contextmanager

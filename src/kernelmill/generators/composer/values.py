@@ -282,6 +282,20 @@ class Ranking(Apart):
         self.descending = descending
 
 
+class Attention(Value):
+    """softmax(scale * query key^T + mask) value, for [batch, heads, rows, width]."""
+
+    def __init__(
+        self, inputs: Sequence[Value], shape: Sequence[Extent], causal: bool, scale: Value
+    ) -> None:
+        super().__init__(shape, "float32", inputs)
+        self.causal = causal
+        self.scale = scale
+
+    def emit(self, scope: "Scope", index: Index) -> str:
+        return scope.unfit(self)
+
+
 class Contract(Value):
     """Sums of products: out[b, m, r, c] = sum over k of left(b, m, k) * right(b, k, r, c)."""
 

@@ -136,9 +136,11 @@ class Folding:
         ]
         outer = scope.child()
         if blocked:
-            outer.lines += _in_blocks(names[-1], extents[-1], body.lines, part, total)
+            outer.lines += _row_in_blocks(names[-1], extents[-1], body.lines, part, total)
         else:
-            pragma = f"#pragma omp simd reduction({fold.simd}:{total})" if fold.simd else ""
+            pragma = (
+                f"#pragma omp simd simdlen(16) reduction({fold.simd}:{total})" if fold.simd else ""
+            )
             outer.loop(heads[-1], body, pragma)
         for head in reversed(heads[:-1]):
             wrapped = scope.child()
@@ -301,9 +303,9 @@ class Folding:
         return place
 
 
-def _in_blocks(name: str, extent: Extent, body: list[str], part: str, total: str) -> list[str]:
+def _row_in_blocks(name: str, extent: Extent, body: list[str], part: str, total: str) -> list[str]:
     """A loop that sums into `part`, which joins `total` now and then."""
-    pragma = f"#pragma omp simd reduction(+:{part})"
+    pragma = f"#pragma omp simd simdlen(16) reduction(+:{part})"
     inner = [f"  {line}" for line in body]
     if extent.fixed and extent.value <= _BLOCK:
         head = f"for (long {name} = 0; {name} < {extent.code}; ++{name}) {{"

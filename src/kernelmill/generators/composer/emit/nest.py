@@ -40,12 +40,16 @@ class _Use(NamedTuple):
 
     value: Reduce | Scan
     variables: frozenset[str]
+    places: tuple[str, ...]
+    """Its index, in terms of the nest's own loops."""
 
 
 class _Reach(NamedTuple):
     """A sliding axis, and how far its last tap lies from the first."""
 
     slide: SlidingAxis
+    place: str
+    """Where the window is along this axis, as an index of the nest."""
     length: int
 
 
@@ -135,7 +139,7 @@ class _Probing(Folding):
         text = " ".join(index.parts)
         self.divides = self.divides or "/" in text or "%" in text
         found = frozenset(variable for variable in self._variables if variable in text)
-        self.uses.append(_Use(value, found - {without}))
+        self.uses.append(_Use(value, found - {without}, index.parts))
 
 
 def _loop_shape(value: Value, plan: Plan, stored: dict[int, Buffer]) -> tuple[Shape, list[_Use]]:
@@ -219,13 +223,16 @@ class _Nest:
             if isinstance(use.value, Reduce) and use.value.window
         ]
         few = all(count.fixed and count.value <= _MOST_TAPS for count in taps)
-        return self._tiled and len(taps) == len(self._uses) and few
+        if not self._tiled or len(taps) != len(self._uses) or not few:
+            return False
+        places = [reach.place for use in self._uses for reach in self._reaching(use)]
+        return all(place.isalnum() or place.strip("i_").isdigit() for place in places)
 
     def _emit_windows(self, levels: list[_Level]) -> None:
         """Tap by tap in registers where the window lies inside; the careful way at the edges."""
         lane = levels.pop()
         tile = levels[-1].scope
-        slides = [slide for use in self._uses for slide in self._reaching(use.value)]
+        slides = [slide for use in self._uses for slide in self._reaching(use)]
         inside = Scope(tile, fence=True)
         inside.folding = Folding(self._plan, _LANE, _TILE, False, self._shared, unrolled=True)
         if not slides:
@@ -252,21 +259,22 @@ class _Nest:
         head = f"for (long {_LANE} = {first}; {_LANE} < {end}; ++{_LANE})"
         scope.loop(head, body, pragma)
 
-    def _reaching(self, value: Value) -> list[_Reach]:
+    def _reaching(self, use: _Use) -> list[_Reach]:
+        value = use.value
         assert isinstance(value, Reduce)
         taps = [value.inputs[0].shape[value.axes[slide.tap]].value for slide in value.slides]
         return [
-            _Reach(slide, (count - 1) * slide.dilation)
+            _Reach(slide, use.places[slide.place], (count - 1) * slide.dilation)
             for slide, count in zip(value.slides, taps, strict=True)
         ]
 
     def _inside_bounds(self, slides: list[_Reach]) -> list[str]:
         """The lanes of a tile whose whole window lies inside the input."""
         lines = [f"long first = 0, end = {_TILE};"]
-        for slide, reach in dict.fromkeys(slides):
+        for slide, place, reach in dict.fromkeys(slides):
             step, size = slide.stride, slide.size.code
-            origin = sub(mul(f"i{slide.place}_", str(step)), str(slide.pad))
-            if slide.place == self._rank - 1:
+            origin = sub(mul(place, str(step)), str(slide.pad))
+            if place == self._last:
                 lines.append(f"first = std::max<long>(first, km::ceildiv(-({origin}), {step}));")
                 room = f"{atom(size)} - {reach} - ({origin})"
                 lines.append(f"end = std::min<long>(end, km::ceildiv({room}, {step}));")

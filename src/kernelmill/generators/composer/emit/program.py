@@ -6,6 +6,7 @@ from typing import NamedTuple
 from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.apart import emit_apart
+from kernelmill.generators.composer.emit.attention import emit_attention
 from kernelmill.generators.composer.emit.constants import constant_lines
 from kernelmill.generators.composer.emit.contraction import emit_contraction
 from kernelmill.generators.composer.emit.model import emit_model
@@ -17,6 +18,7 @@ from kernelmill.generators.composer.lowering import Lowering
 from kernelmill.generators.composer.values import (
     CTYPES,
     Apart,
+    Attention,
     Buffer,
     Contract,
     Literal,
@@ -32,7 +34,7 @@ _STANDARD = ("algorithm", "cmath", "cstdint", "limits", "utility", "vector")
 
 class Kernel(NamedTuple):
     kind: str
-    """`nest` or `contraction`."""
+    """`nest`, `contraction` or `attention`."""
     comment: str
     lines: list[str]
 
@@ -64,7 +66,8 @@ class Program:
 
     def files(self, task: Task) -> dict[str, str]:
         chosen = {"vector_math.hpp", "support.hpp"}
-        if "contraction" in self.kinds:
+        chosen |= {f"{kind}.hpp" for kind in self.kinds - {"nest"}}
+        if "attention" in self.kinds:
             chosen.add("contraction.hpp")
         runtime = {name: (files(_RUNTIME) / "runtime" / name).read_text() for name in chosen}
         model = emit_model(self.graph, task, [(b.shape, b.dtype) for b in self.outputs])
@@ -98,6 +101,8 @@ class Program:
 
     def _emit(self, value: Value, target: Buffer) -> Kernel:
         comment = f"{target.name}: {value.dtype} [{', '.join(e.code for e in value.shape)}]"
+        if isinstance(value, Attention):
+            return Kernel("attention", comment, emit_attention(value, target, self._stored))
         if isinstance(value, Apart):
             return Kernel("nest", comment, emit_apart(value, target, self._plan, self._stored))
         contract = self._contract_under(value)
@@ -144,8 +149,7 @@ class Program:
         templates = [f"long fixed_{s}" for s in symbols]
         standard = [f"#include <{name}>" for name in _STANDARD]
         lines = ['#include "vector_math.hpp"', "", *standard, "", '#include "support.hpp"']
-        if "contraction" in self.kinds:
-            lines.append('#include "contraction.hpp"')
+        lines += [f'#include "{kind}.hpp"' for kind in sorted(self.kinds - {"nest"})]
         lines += [
             "",
             "using km::floordiv, km::larger, km::modulo, km::smaller;",

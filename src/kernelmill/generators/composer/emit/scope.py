@@ -175,6 +175,9 @@ class Scope:
             raise Unfit(value)
         return self.folding.fold(self, value, index)
 
+    def unfit(self, value: Value) -> str:
+        raise Unfit(value)
+
     def contracted(self, value: Contract) -> str:
         """The accumulator of the contraction this scope is the epilogue of."""
         if value is not self.contraction:

@@ -1,6 +1,7 @@
 """What ATen operators mean: each module registers the rules of one kind of operator."""
 
 from kernelmill.generators.composer.lowering import (
+    attention,
     contractions,
     indexing,
     pointwise,
@@ -10,4 +11,13 @@ from kernelmill.generators.composer.lowering import (
 )
 from kernelmill.generators.composer.lowering.registry import Lowering
 
-__all__ = ["Lowering", "contractions", "indexing", "pointwise", "reductions", "views", "windows"]
+__all__ = [
+    "Lowering",
+    "attention",
+    "contractions",
+    "indexing",
+    "pointwise",
+    "reductions",
+    "views",
+    "windows",
+]

@@ -1,0 +1,75 @@
+"""Attention: rows of queries, keys and values where they lie, masks as a function of a score."""
+
+from kernelmill.generators.composer.emit.scope import Scope, Unfit
+from kernelmill.generators.composer.index import Index
+from kernelmill.generators.composer.values import Attention, Buffer, Literal, Value, View
+
+_NARROW = 32
+_BLOCKS = "96, 256"
+_NARROW_BLOCKS = "96, 128"
+
+
+def emit_attention(value: Attention, target: Buffer, stored: dict[int, Buffer]) -> list[str]:
+    """The C++ of one attention. Raises Unfit for operands that have no rows in memory."""
+    query, key, values = value.inputs[:3]
+    batch, heads, queries, width = (extent.code for extent in query.shape)
+    keys, key_heads = key.shape[2].code, key.shape[1].code
+    head = "h" if heads == key_heads else f"h / (({heads}) / ({key_heads}))"
+    lines = [
+        _row("query", query, "h", stored),
+        _row("key", key, head, stored),
+        _row("value", values, head, stored),
+        *_score(value, stored),
+        "const auto store = [=](long b, long h, long i, long c, long count, const float* sums) {",
+        f"  float* to = {target.name} + {Index(['b', 'h', 'i', 'c']).ravel(value.shape)};",
+        "  std::copy(sums, sums + count, to);",
+        "};",
+    ]
+    shape = f"{{{batch}, {heads}, {queries}, {keys}, {width}, {values.shape[3].code}}}"
+    blocks = _NARROW_BLOCKS if query.shape[3].value <= _NARROW else _BLOCKS
+    reach = f"km::{'CausalReach' if value.causal else 'FullReach'}{{{keys}}}"
+    scope = Scope(stored=stored)
+    scale = scope.value(value.scale, Index([]))
+    call = f"km::attention<{blocks}>({shape}, query, key, value, {scale}, score, {reach}, store);"
+    return ["{", *(f"  {line}" for line in (*lines, *scope.lines, call)), "}"]
+
+
+def _row(name: str, value: Value, head: str, stored: dict[int, Buffer]) -> str:
+    """A function that gives the address of a row; its elements must be neighbours."""
+    first, second = (Index(["b", head, "i", place]) for place in ("0", "1"))
+    wanted = value
+    value = stored.get(id(value), value)
+    while isinstance(value, View):
+        first, second = value.remap(first), value.remap(second)
+        value = stored.get(id(value.inputs[0]), value.inputs[0])
+    if not isinstance(value, Buffer):
+        raise Unfit(value)
+    start, next_one = first.ravel(value.shape), second.ravel(value.shape)
+    if next_one not in (f"{start} + 1", "1" if start == "0" else ""):
+        raise Unfit(wanted)
+    address = f"{value.name} + {start}"
+    return f"const auto {name} = [=](long b, long h, long i) {{ return {address}; }};"
+
+
+def _score(value: Attention, stored: dict[int, Buffer]) -> list[str]:
+    mask = value.inputs[3] if len(value.inputs) > 3 else None
+    if mask is None and not value.causal:
+        return ["const km::NoScore score;"]
+    scope = Scope(stored=stored)
+    result = "score"
+    if mask is not None:
+        _demand_memory(mask, stored)
+        seen = scope.value(mask, Index(["b", "h", "i", "j"]))
+        result = f"({seen} ? score : -km::inf)" if mask.dtype == "bool" else f"score + {seen}"
+    if value.causal:
+        result = f"(j <= i ? {result} : -km::inf)"
+    body = " ".join([*scope.lines, f"return {result};"])
+    parameters = "long b, long h, int i, int j, float score"
+    return [f"const auto score = [=]({parameters}) -> float {{ {body} }};"]
+
+
+def _demand_memory(value: Value, stored: dict[int, Buffer]) -> None:
+    while id(value) not in stored and isinstance(value, View):
+        value = value.inputs[0]
+    if id(value) not in stored and not isinstance(value, Buffer | Literal):
+        raise Unfit(value)

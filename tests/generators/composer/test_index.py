@@ -1,0 +1,71 @@
+"""Index expressions mean what numpy means."""
+
+import math
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernelmill.generators.composer.graph import Extent
+from kernelmill.generators.composer.index import Flat, Index, reshaped, unravel
+
+
+def extents(shape: tuple[int, ...], symbolic: bool = False) -> list[Extent]:
+    return [Extent(f"s{n}" if symbolic else str(n), n) for n in shape]
+
+
+def value(code: str, **names: int) -> int:
+    return int(eval(code.replace("/", "//"), {}, {f"s{n}": n for n in range(40)} | names))
+
+
+shapes = st.lists(st.integers(1, 6), min_size=1, max_size=4).map(tuple)
+
+
+@st.composite
+def reshapes(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Two shapes of one size: a list of factors, grouped in two ways."""
+    factors = draw(st.lists(st.integers(1, 4), min_size=1, max_size=5))
+
+    def grouped() -> tuple[int, ...]:
+        groups = [[factors[0]]]
+        for factor in factors[1:]:
+            if draw(st.booleans()):
+                groups.append([factor])
+            else:
+                groups[-1].append(factor)
+        return tuple(math.prod(group) for group in groups)
+
+    return grouped(), grouped()
+
+
+@given(shapes, st.data())
+def test_ravel_and_unravel_are_numpys(shape: tuple[int, ...], data: st.DataObject) -> None:
+    position = data.draw(st.integers(0, math.prod(shape) - 1))
+    parts = unravel(str(position), extents(shape))
+    place = tuple(value(part) for part in parts)
+    assert place == tuple(np.unravel_index(position, shape))
+    assert value(Index(parts).ravel(extents(shape))) == position
+
+
+@given(reshapes(), st.booleans(), st.data())
+def test_a_reshape_keeps_the_order(
+    pair: tuple[tuple[int, ...], tuple[int, ...]], symbolic: bool, data: st.DataObject
+) -> None:
+    shape, source = pair
+    position = data.draw(st.integers(0, math.prod(shape) - 1))
+    place = np.unravel_index(position, shape)
+    names = {f"i{axis}": int(part) for axis, part in enumerate(place)}
+    given_shape, given_source = extents(shape, symbolic), extents(source, symbolic)
+    moved = reshaped(Index(list(names)), given_shape, given_source)
+    assert value(moved.ravel(given_source), **names) == position
+    assert tuple(value(p, **names) for p in moved.parts) == np.unravel_index(position, source)
+    back = reshaped(moved, given_source, given_shape)
+    assert tuple(value(p, **names) for p in back.parts) == place
+
+
+def test_a_flat_index_is_taken_apart_only_when_asked() -> None:
+    index = Flat("f", extents((3, 4)))
+    assert index.ravel(extents((3, 4))) == "f"
+    assert not index.taken_apart
+    assert index.parts == ("f / 4", "f % 4")
+    assert index.taken_apart
