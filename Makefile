@@ -21,7 +21,7 @@ help:
 
 run: $(VENV)/installed
 	$(BIN)/kernelmill doctor
-	$(BIN)/kernelmill run starter --budget 2 --workspace kernelmill-workspace
+	$(BIN)/kernelmill run starter --budget 1
 
 test: $(VENV)/installed-dev check
 	$(BIN)/pytest -n 2 --dist worksteal

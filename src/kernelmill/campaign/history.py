@@ -21,4 +21,5 @@ class StoredHistory(History):
 
 
 def attempt_seed(campaign: Campaign, task: str, number: int) -> int:
-    return seed_of(campaign.settings.seed, task, number)
+    """The first attempt draws no lots: it is what the generator would do of itself."""
+    return 0 if number == 1 else seed_of(campaign.settings.seed, task, number)

@@ -51,7 +51,7 @@ class Proposal(msgspec.Struct, frozen=True):
     backend: str
     stage: Stage
     seed: int
-    """A generator that draws lots draws the same ones for the same seed."""
+    """A generator that draws lots draws the same ones for the same seed, and none for 0."""
     parent: Parent | None = None
     context: tuple[Hint, ...] = ()
     instruction: str = ""

@@ -34,7 +34,11 @@ def test_what_worked_is_taken_over(seed: int) -> None:
     assert "tile" not in chosen, "it makes no difference here"
 
 
-@given(st.integers(0, 2**60))
+def test_without_lots_the_usual_is_chosen() -> None:
+    assert choose(propose(0), OPEN) == {name: usual()[name] for name in OPEN}
+
+
+@given(st.integers(1, 2**60))
 def test_what_was_tried_is_not_tried_again(seed: int) -> None:
     before: Decisions = {name: choice for name, choice in usual().items() if name in OPEN}
     chosen = choose(propose(seed, Hint("trace", "", decisions=before, outcome=-1.0)), OPEN)

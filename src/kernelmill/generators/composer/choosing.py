@@ -23,7 +23,7 @@ def choose(proposal: Proposal, open_decisions: Sequence[str]) -> Decisions:
     advised = _advice(start, proposal.context)
     if advised != start and not _was_tried(advised, tried):
         return advised
-    if not tried and dice.random() < _AS_THEY_ARE:
+    if proposal.seed == 0 or (not tried and dice.random() < _AS_THEY_ARE):
         return start
     return _explore(advised, tried, dice)
 
