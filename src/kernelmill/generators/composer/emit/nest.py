@@ -368,6 +368,8 @@ class _Nest:
         for depth, axis in enumerate(self._order):
             if axis in scan_axes:
                 shared = min(shared, depth)
+            if self._tiled and axis == self._rank - 1:
+                shared = min(shared, depth + 1)  # the width of the tile stands between the loops
         for depth in range(len(levels) - 1, -1, -1):
             level = levels[depth]
             if self._tiled and level.head.endswith(f"{self._last} += {self._plan.lanes})"):
