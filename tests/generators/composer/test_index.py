@@ -15,7 +15,7 @@ def extents(shape: tuple[int, ...], symbolic: bool = False) -> list[Extent]:
 
 
 def value(code: str, **names: int) -> int:
-    return int(eval(code.replace("/", "//"), {}, {f"s{n}": n for n in range(40)} | names))
+    return int(eval(code.replace("/", "//"), {}, {f"s{n}": n for n in range(1025)} | names))
 
 
 shapes = st.lists(st.integers(1, 6), min_size=1, max_size=4).map(tuple)
