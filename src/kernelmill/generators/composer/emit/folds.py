@@ -72,7 +72,7 @@ class Folding:
         in_lane = self._lane and any(self._lane in part for part in index.parts)
         if in_lane and not self._tile:
             raise Unfit(value)
-        if scope.folds >= _MOST_NESTED and not value.window:
+        if scope.folds and not value.window and _repeated(scope, index):
             raise Unfit(value)
         if value.op in ("argmax", "argmin"):
             if in_lane:
@@ -331,3 +331,10 @@ def _row_in_blocks(name: str, extent: Extent, body: list[str], part: str, total:
         f"  {total} += {part};",
         "}",
     ]
+
+
+def _repeated(scope: Scope, index: Index) -> bool:
+    """Whether a fold inside of folds would be computed again and again: too deep inside, or the
+    same for several elements of the fold around it."""
+    known = {name for part in index.parts for name in re.findall(r"\w+", part)}
+    return scope.folds >= _MOST_NESTED or not known.issuperset(set(scope.variables) - {scope.lane})
