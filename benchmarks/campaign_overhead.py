@@ -17,7 +17,7 @@ from rich.table import Table
 
 from kernelmill.backends import get_backend
 from kernelmill.campaign import Crew, Limits, Watcher, quiet, run_campaign
-from kernelmill.campaign.preflight import describe_task, find_tasks
+from kernelmill.campaign.preflight import describe_tasks, find_tasks
 from kernelmill.candidate import Candidate
 from kernelmill.generators.base import Draft, Proposal
 from kernelmill.generators.replay import ReplayGenerator
@@ -56,7 +56,7 @@ def main() -> None:
         Workspace(Path(name), create=True) as workspace,
         Judge(get_backend("cpp"), judging, quiet.measuring) as judge,
     ):
-        tasks = [describe_task(judge, one, "cpu") for one in find_tasks(settings.suites)]
+        tasks = list(describe_tasks(judge, find_tasks(settings.suites), "cpu"))
         campaign = workspace.create_campaign(settings, tasks)
         crew = Crew(judge, UnseenTexts(), get_strategy("best-of-n"))
         begun = time.perf_counter()

@@ -10,7 +10,7 @@ import pytest
 from judge.kernels import KERNEL, MODEL, TASK
 from kernelmill.backends import get_backend
 from kernelmill.campaign import Crew, Ending, Limits, Watcher, quiet, run_campaign
-from kernelmill.campaign.preflight import describe_task, find_tasks
+from kernelmill.campaign.preflight import describe_tasks, find_tasks
 from kernelmill.candidate import Candidate, Origin
 from kernelmill.errors import GeneratorUnavailable
 from kernelmill.generators.base import Draft, Generator, Proposal, Stage
@@ -56,7 +56,7 @@ def workspace(home: Path) -> Workspace:
 
 def begin(judge: Judge, workspace: Workspace, home: Path, budget: int = 2) -> Campaign:
     entries = find_tasks((str(home / "one.py"), str(home / "two.py")))
-    tasks = [describe_task(judge, entry, "cpu") for entry in entries]
+    tasks = list(describe_tasks(judge, entries, "cpu"))
     return workspace.create_campaign(msgspec.structs.replace(SETTINGS, budget=budget), tasks)
 
 
@@ -215,7 +215,7 @@ def test_the_judge_is_quiet_around_the_clock_only(home: Path) -> None:
 
     with Judge(get_backend("cpp"), Settings(rounds=5), Spy) as judge:
         (entry,) = find_tasks((str(home / "one.py"),))
-        task = describe_task(judge, entry, "cpu").task
+        task = next(describe_tasks(judge, [entry], "cpu")).task
         assert task is not None
         wrong = Candidate({"model.py": MODEL, "kernel.cpp": WRONG}, Origin.FILE)
         assert not judge.verify(task, wrong).passed

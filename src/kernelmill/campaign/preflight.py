@@ -1,6 +1,7 @@
 """Everything that can be found wrong before anything is spent."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 from kernelmill.backends.base import Backend
 from kernelmill.campaign import quiet
@@ -39,8 +40,15 @@ def _entries(suite: str) -> Iterator[TaskFile | NewTask]:
         yield NewTask(suite, None, str(error))
 
 
-def describe_task(judge: Judge, entry: TaskFile | NewTask, scale: str) -> NewTask:
-    """Load one in a cell; what does not load is set aside with the reason."""
+def describe_tasks(
+    judge: Judge, entries: list[TaskFile | NewTask], scale: str
+) -> Iterator[NewTask]:
+    """Load each in a cell, one a processor, in order; what does not load is set aside."""
+    with ThreadPoolExecutor(judge.settings.threads, "kernelmill-describe") as pool:
+        yield from pool.map(lambda entry: _described(judge, entry, scale), entries)
+
+
+def _described(judge: Judge, entry: TaskFile | NewTask, scale: str) -> NewTask:
     if isinstance(entry, NewTask):
         return entry
     try:

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from kernelmill.campaign import Crew, Limits
-from kernelmill.campaign.preflight import demand_some, describe_task, find_tasks
+from kernelmill.campaign.preflight import demand_some, describe_tasks, find_tasks
 from kernelmill.cli.campaigns import find_plugins, open_judge, work
 from kernelmill.cli.options import (
     DEFAULT_WORKSPACE,
@@ -82,10 +82,10 @@ def _describe(
     console: Console, judge: Judge, entries: list[TaskFile | NewTask], scale: str
 ) -> list[NewTask]:
     tasks = []
-    with console.status("loading tasks") as status:
-        for number, entry in enumerate(entries, 1):
-            status.update(f"loading tasks: {number} of {len(entries)}")
-            tasks.append(describe_task(judge, entry, scale))
+    with console.status(f"loading {len(entries)} tasks") as status:
+        for task in describe_tasks(judge, entries, scale):
+            tasks.append(task)
+            status.update(f"loading tasks: {len(tasks)} of {len(entries)}")
     demand_some(tasks)
     for task in tasks:
         if task.set_aside is not None:
