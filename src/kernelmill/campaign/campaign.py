@@ -8,6 +8,8 @@ from kernelmill.campaign.loop import Loop
 from kernelmill.campaign.watcher import Watcher
 from kernelmill.generators.base import Generator
 from kernelmill.judge import Judge
+from kernelmill.memory import Memory
+from kernelmill.memory.guide import seed
 from kernelmill.strategies import Strategy
 from kernelmill.workspace import Campaign, Workspace
 
@@ -27,6 +29,9 @@ def run_campaign(
 
     Must be called from the main thread: it answers to Ctrl-C.
     """
+    backend = crew.judge.backend
+    with workspace.writing() as transaction:
+        seed(Memory(transaction), backend.name, backend.guide())
     workspace.note(campaign, "begun", "")
     with obeying_interrupts(limits):
         ending = Loop(workspace, campaign, *crew, limits, watcher).run()

@@ -11,6 +11,7 @@ class StoredHistory(History):
         self.backend = campaign.settings.backend
         self.seed = seed
         self.attempts = workspace.attempts(campaign, task)
+        self.database = workspace.database
 
     def parent(self, attempt: Attempt) -> Parent:
         candidate = self._workspace.candidate(attempt)

@@ -30,7 +30,9 @@ def run(
     generator: Annotated[
         str, typer.Option(help="Who writes: a generator's name, or name:argument.")
     ] = "composer",
-    strategy: Annotated[str, typer.Option(help="Who decides what is tried next.")] = "refine",
+    strategy: Annotated[
+        str, typer.Option(help="Who decides: a strategy, or name:settings.")
+    ] = "value",
     budget: Annotated[int, typer.Option(min=1, help="Attempts a task.")] = 30,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     seed: Annotated[int, typer.Option(min=0, help="Of everything that is drawn.")] = 0,

@@ -21,6 +21,17 @@ class Stage(enum.StrEnum):
     REFINE = "refine"
 
 
+class Why(msgspec.Struct, frozen=True):
+    """Why an item of the memory was chosen, as it stood then."""
+
+    reason: str
+    similarity: float | None = None
+    value: float | None = None
+    visits: int = 0
+    explored: bool = False
+    """By lot, not by its value."""
+
+
 class Hint(msgspec.Struct, frozen=True):
     """One thing a generator is shown."""
 
@@ -33,6 +44,7 @@ class Hint(msgspec.Struct, frozen=True):
     """What it speaks of; empty where it is only text."""
     outcome: float | None = None
     """How well that went, from -1 to 1; None where it was never tried."""
+    why: Why | None = None
 
 
 class Parent(msgspec.Struct, frozen=True):

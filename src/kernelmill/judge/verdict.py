@@ -61,6 +61,8 @@ class Interval(msgspec.Struct, frozen=True):
 MARGIN = 0.01
 """Two processes of the same kernel differ by up to this share through memory placement alone."""
 CONFIDENCE = 0.99
+_NEAR = 3.0
+"""The floors are those of an ideal machine: this many times one is near it."""
 
 
 class Latency(msgspec.Struct, frozen=True):
@@ -77,6 +79,14 @@ class Latency(msgspec.Struct, frozen=True):
     calls_per_round: int
     disturbed: float = 0.0
     """Share of rounds in which something else on the machine got in the way."""
+
+    @property
+    def bottleneck(self) -> str:
+        """What the candidate is near the limit of: `memory`, `arithmetic`, or `neither`."""
+        nearest = max(self.floor_ms, self.arithmetic_ms)
+        if self.candidate_ms > _NEAR * nearest:
+            return "neither"
+        return "memory" if self.floor_ms >= self.arithmetic_ms else "arithmetic"
 
 
 class Profile(msgspec.Struct, frozen=True):

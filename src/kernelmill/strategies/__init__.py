@@ -1,8 +1,6 @@
 """Who decides what is tried next: the built-in strategies, and whatever is plugged in."""
 
-from importlib.metadata import entry_points
-
-from kernelmill.errors import UsageError
+from kernelmill.plugins import construct, plugin_names
 from kernelmill.strategies.base import History, Strategy
 
 __all__ = ["History", "Strategy", "get_strategy", "strategy_names"]
@@ -10,12 +8,10 @@ _GROUP = "kernelmill.strategies"
 
 
 def strategy_names() -> tuple[str, ...]:
-    return tuple(sorted(entry.name for entry in entry_points(group=_GROUP)))
+    return plugin_names(_GROUP)
 
 
-def get_strategy(name: str) -> Strategy:
-    """The strategy behind an entry point, the built-in ones included."""
-    for entry in entry_points(group=_GROUP, name=name):
-        strategy: Strategy = entry.load()()
-        return strategy
-    raise UsageError(f"no strategy is called {name!r}; there are {', '.join(strategy_names())}")
+def get_strategy(spec: str) -> Strategy:
+    """The strategy behind an entry point; in `name:argument` its constructor gets the argument."""
+    strategy: Strategy = construct(_GROUP, "strategy", spec)
+    return strategy

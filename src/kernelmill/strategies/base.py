@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from kernelmill.generators.base import Parent, Proposal, Stage
 from kernelmill.tasks.task import Task
-from kernelmill.workspace import Attempt, State, Transaction
+from kernelmill.workspace import Attempt, Observation, State, Transaction
 
 _SEED_BYTES = 7
 
@@ -21,6 +21,8 @@ class History(ABC):
     """The proposal's: the same campaign gives the same attempt the same seed."""
     attempts: Sequence[Attempt]
     """The task's finished attempts in this campaign, in order."""
+    database: Transaction
+    """The workspace's, to read from."""
 
     @abstractmethod
     def parent(self, attempt: Attempt) -> Parent:
@@ -41,9 +43,9 @@ class Strategy(ABC):
     """Decides what is asked for next, and learns from what came of it.
 
     Used from one thread. `propose` sees every earlier verdict of its own task, but other tasks may
-    be a few attempts behind what was already proposed for them. The same history gives the same
-    proposal: an attempt that was interrupted is proposed again. `observe` runs inside of the
-    transaction that stores the attempt: what it writes there is kept or lost together with the
+    be a few attempts behind what was already proposed for them. The same history and memory give
+    the same proposal: an attempt that was interrupted is proposed again. `observe` runs inside of
+    the transaction that stores the attempt: what it writes there is kept or lost together with the
     attempt, and whatever it keeps in itself must be derivable from that.
     """
 
@@ -54,7 +56,7 @@ class Strategy(ABC):
         """The next attempt of a task."""
 
     @abstractmethod
-    def observe(self, attempt: Attempt, transaction: Transaction) -> None:
+    def observe(self, observation: Observation, transaction: Transaction) -> None:
         """What came of it. Must not end the transaction."""
 
 

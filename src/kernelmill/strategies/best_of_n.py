@@ -3,7 +3,7 @@
 from kernelmill.generators.base import Proposal, Stage
 from kernelmill.strategies.base import History, Strategy
 from kernelmill.tasks.task import Task
-from kernelmill.workspace import Attempt, Transaction
+from kernelmill.workspace import Observation, Transaction
 
 
 class BestOfN(Strategy):
@@ -12,5 +12,5 @@ class BestOfN(Strategy):
     def propose(self, task: Task, history: History) -> Proposal:
         return Proposal(task, history.backend, Stage.DRAFT, history.seed)
 
-    def observe(self, attempt: Attempt, transaction: Transaction) -> None:
+    def observe(self, observation: Observation, transaction: Transaction) -> None:
         """Every draft stands alone."""

@@ -1,9 +1,6 @@
 """What every strategy must do, as tests: subclass it in a test module and name the strategy."""
 
-import sqlite3
 from collections.abc import Sequence
-
-import msgspec
 
 from kernelmill.candidate import Candidate, Origin
 from kernelmill.generators.base import Parent, Stage
@@ -11,7 +8,8 @@ from kernelmill.judge import Evidence, Gate, Verdict
 from kernelmill.strategies.base import History, Strategy, seed_of
 from kernelmill.tasks.task import Task, Variant
 from kernelmill.tensors.layout import Node
-from kernelmill.workspace import Attempt, Seconds, State
+from kernelmill.workspace import Attempt, Observation, Result, Seconds, State, Transaction
+from kernelmill.workspace.database import database_in_memory
 
 _TASK = Task(
     id="suite/task",
@@ -35,6 +33,7 @@ class ShortHistory(History):
     def __init__(self, attempts: Sequence[Attempt]) -> None:
         self.backend = "cpp"
         self.attempts = attempts
+        self.database = database_in_memory()
         self.seed = seed_of(0, _TASK.id, len(attempts) + 1)
 
     def parent(self, attempt: Attempt) -> Parent:
@@ -127,9 +126,23 @@ class StrategyConformance:
         assert len(seeds) == 2
 
     def test_it_observes_without_ending_the_transaction(self) -> None:
-        connection = sqlite3.connect(":memory:", isolation_level=None)
-        connection.execute("BEGIN")
-        for attempt in HISTORIES[-1].attempts:
-            self.strategy().observe(msgspec.structs.replace(attempt), connection)
-        assert connection.in_transaction
-        connection.close()
+        database = database_in_memory()
+        database.execute("BEGIN")
+        self.observe_all(HISTORIES[-1], database)
+        assert database.in_transaction
+        database.close()
+
+    def test_it_proposes_what_it_observed(self) -> None:
+        """Whatever it learned, it still answers, and says for each item why it is shown."""
+        history = ShortHistory(HISTORIES[-1].attempts)
+        self.observe_all(history, history.database)
+        proposal = self.strategy().propose(_TASK, history)
+        assert all(hint.why is not None for hint in proposal.context if hint.item is not None)
+
+    def observe_all(self, history: ShortHistory, database: Transaction) -> None:
+        proposal = self.strategy().propose(_TASK, ShortHistory(()))
+        best: float | None = None
+        for attempt in history.attempts:
+            observation = Observation(attempt, Result(proposal, Seconds()), best, "replay")
+            self.strategy().observe(observation, database)
+            best = max(best or 0.0, attempt.ratio or 0.0) or None

@@ -1,16 +1,13 @@
 """Repair the last failure until something passes, then improve the best: no memory but its own."""
 
-from kernelmill.generators.base import Hint, Proposal, Stage
+from kernelmill.generators.base import Hint, Proposal
 from kernelmill.strategies.base import History, Strategy, rewards
+from kernelmill.strategies.instructions import instruction
 from kernelmill.tasks.task import Task
-from kernelmill.workspace import Attempt, State, Transaction
+from kernelmill.workspace import Attempt, Observation, State, Transaction
 
 _MOST_TRACES = 16
 """The latest attempts are shown; more would only crowd a prompt."""
-_INSTRUCTIONS = {
-    Stage.DRAFT: "Repair it: the verdict says what is wrong.",
-    Stage.REFINE: "Make it faster and keep it right.",
-}
 
 
 class Refine(Strategy):
@@ -23,17 +20,18 @@ class Refine(Strategy):
             for attempt, reward in zip(tried, rewards(tried), strict=True)
         ]
         origin = history.best or (tried[-1] if tried else None)
+        parent = None if origin is None else history.parent(origin)
         return Proposal(
             task,
             history.backend,
             history.stage,
             history.seed,
-            parent=None if origin is None else history.parent(origin),
+            parent=parent,
             context=tuple(traces[-_MOST_TRACES:]),
-            instruction="" if origin is None else _INSTRUCTIONS[history.stage],
+            instruction=instruction(history.stage, parent),
         )
 
-    def observe(self, attempt: Attempt, transaction: Transaction) -> None:
+    def observe(self, observation: Observation, transaction: Transaction) -> None:
         """The history is all it goes by."""
 
 

@@ -37,6 +37,15 @@ def open_database(folder: Path, create: bool) -> sqlite3.Connection:
     return connection
 
 
+def database_in_memory() -> sqlite3.Connection:
+    """An empty one that nobody else sees."""
+    path = Path(":memory:")
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.row_factory = sqlite3.Row
+    _migrate(connection, path)
+    return connection
+
+
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[Transaction]:
     """All or nothing; begins as a writer, so that it never has to give way halfway."""

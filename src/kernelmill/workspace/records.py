@@ -139,6 +139,16 @@ class Attempt(msgspec.Struct, frozen=True):
     done_at: str
 
 
+class Observation(NamedTuple):
+    """An attempt as it is stored, with what there is to learn from."""
+
+    attempt: Attempt
+    result: Result
+    best_before: float | None
+    """The best ratio to eager of the task before it, in its campaign."""
+    generator: str
+
+
 class Outcome(msgspec.Struct, frozen=True, array_like=True):
     """The little a report needs of each attempt."""
 

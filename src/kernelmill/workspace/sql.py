@@ -6,9 +6,20 @@ from pathlib import Path
 _HERE = Path(__file__).parent
 
 
-@functools.cache
-def query(name: str) -> str:
-    return (_HERE / "queries" / f"{name}.sql").read_text()
+class Queries:
+    """The statements in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._texts: dict[str, str] = {}
+
+    def __call__(self, name: str) -> str:
+        if name not in self._texts:
+            self._texts[name] = (self._folder / f"{name}.sql").read_text()
+        return self._texts[name]
+
+
+query = Queries(_HERE / "queries")
 
 
 @functools.cache

@@ -3,7 +3,8 @@
 import datetime
 import sqlite3
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +26,7 @@ from kernelmill.workspace.records import (
     Claim,
     Event,
     NewTask,
+    Observation,
     Outcome,
     Result,
     Seconds,
@@ -35,7 +37,7 @@ from kernelmill.workspace.sql import query
 
 _OWNERS = "owners"
 _T = TypeVar("_T")
-Observer = Callable[[Attempt, Transaction], None]
+Observer = Callable[[Observation, Transaction], None]
 
 
 class Workspace:
@@ -58,6 +60,17 @@ class Workspace:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def database(self) -> Transaction:
+        """To read from; whoever writes does so inside of `writing`."""
+        return self._connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Transaction]:
+        """One transaction: all of it is kept, or nothing."""
+        with transaction(self._connection) as opened:
+            yield opened
 
     # Campaigns
 
@@ -175,7 +188,11 @@ class Workspace:
                     task=attempt.task,
                     attempt=attempt.id,
                 )
-            observe(attempt, self._connection)
+            standing = self._one("standing", attempt=attempt.id)
+            observation = Observation(
+                attempt, result, standing["best_before"], standing["generator"]
+            )
+            observe(observation, self._connection)
         return attempt
 
     def attempt(self, number: int) -> Attempt:

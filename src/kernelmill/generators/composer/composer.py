@@ -6,7 +6,7 @@ from typing import ClassVar
 import msgspec
 
 from kernelmill.candidate import Candidate, Origin
-from kernelmill.errors import GeneratorUnavailable
+from kernelmill.errors import GeneratorUnavailable, UsageError
 from kernelmill.generators.base import Declined, Draft, Generator, Proposal
 from kernelmill.generators.composer.choosing import choose
 from kernelmill.generators.composer.decisions import Plan
@@ -16,6 +16,7 @@ from kernelmill.sandbox import CellFailure, Limits, Policy, Zygote
 from kernelmill.tasks.task import Task
 
 _TRACER = "kernelmill.generators.composer.trace"
+_COLD = "cold"
 _SECONDS = 180.0
 _LIMITS = Limits(memory_bytes=8 << 30)
 
@@ -26,7 +27,11 @@ class Composer(Generator):
     name: ClassVar[str] = "composer"
     computes: ClassVar[bool] = True
 
-    def __init__(self) -> None:
+    def __init__(self, mode: str = "") -> None:
+        """`cold` knows no usual choices: what it is not told it draws by lot."""
+        if mode not in ("", _COLD):
+            raise UsageError(f"the composer has no mode {mode!r}; there is {_COLD}")
+        self._cold = mode == _COLD
         self._zygote: Zygote | None = None
         self._graphs: dict[str, Graph | Declined] = {}
         self._lock = threading.Lock()
@@ -39,7 +44,7 @@ class Composer(Generator):
         graph = self.trace(proposal.task)
         usual = Plan({})
         Program(graph, usual).files(proposal.task)
-        decisions = choose(proposal, sorted(usual.consulted))
+        decisions = choose(proposal, sorted(usual.consulted), self._cold)
         program = Program(graph, Plan(decisions))
         candidate = Candidate(program.files(proposal.task), Origin.COMPOSER, proposal.task.id)
         return Draft(candidate, decisions, cost_usd=0.0)

@@ -1,0 +1,32 @@
+"""What a memory starts with: the backend's guide, one fact an item."""
+
+import re
+from collections.abc import Mapping
+
+from kernelmill.memory.items import ItemKind, NewItem, Provenance, names_in
+from kernelmill.memory.store import Memory
+
+
+def seed(memory: Memory, backend: str, guide: Mapping[str, str]) -> None:
+    """Each point of a chapter; what is known already stays as it is."""
+    facts = [
+        NewItem(
+            ItemKind.API,
+            fact,
+            f"{backend} {chapter} {fact}",
+            Provenance(backend=backend),
+            identity=(chapter, fact),
+            category=chapter,
+            names=names_in(fact),
+        )
+        for chapter, text in guide.items()
+        for fact in _points(text)
+    ]
+    known = {item.fingerprint for item in memory.of_kind(ItemKind.API, backend)}
+    fresh = [fact for fact in facts if fact.fingerprint not in known]
+    if fresh:
+        memory.add_all(fresh)
+
+
+def _points(text: str) -> list[str]:
+    return [point.strip() for point in re.split(r"^- ", text, flags=re.MULTILINE)[1:]]

@@ -1,0 +1,107 @@
+"""What a memory holds."""
+
+import enum
+import hashlib
+import re
+
+import msgspec
+
+from kernelmill.generators.base import Decisions, Hint, Why
+from kernelmill.memory.values import Value
+
+
+class ItemKind(enum.StrEnum):
+    API = "api"
+    """A fact of the backend, from its guide. Never valued: it is shown whenever it applies."""
+    EXPERIENCE = "experience"
+    """What a failure or a success taught."""
+    TRACE = "trace"
+    """An attempt as it was."""
+    PRACTICE = "practice"
+    """A change that made a kernel faster."""
+    SKILL = "skill"
+    """A method somebody wrote down."""
+
+
+VALUED = (ItemKind.EXPERIENCE, ItemKind.TRACE, ItemKind.PRACTICE, ItemKind.SKILL)
+
+
+class Role(enum.StrEnum):
+    """In what an item is valued. The first two are the stages."""
+
+    DRAFT = "draft"
+    REFINE = "refine"
+    START = "start"
+    """As the attempt that was refined."""
+
+
+class Provenance(msgspec.Struct, frozen=True):
+    task: str = ""
+    family: str = ""
+    backend: str = ""
+    generator: str = ""
+    campaign: int | None = None
+    attempt: int | None = None
+    imported_from: str = ""
+
+
+class NewItem(msgspec.Struct, frozen=True):
+    kind: ItemKind
+    text: str
+    subject: str
+    """What similarity is measured on."""
+    provenance: Provenance
+    identity: tuple[str, ...]
+    """What makes it the same as another of its kind: they are merged."""
+    decisions: Decisions = {}
+    outcome: float | None = None
+    category: str = ""
+    """Error class, bottleneck, or chapter of the guide."""
+    names: tuple[str, ...] = ()
+    source: str | None = None
+    """Digest of the candidate's files."""
+    values: dict[Role, float] = {}
+    """What it is worth at first, by the reward that made it."""
+
+    @property
+    def fingerprint(self) -> str:
+        parts = "\0".join((self.kind, self.provenance.backend, *self.identity))
+        return hashlib.sha256(parts.encode()).hexdigest()[:32]
+
+
+class Item(msgspec.Struct, frozen=True):
+    id: int
+    kind: ItemKind
+    text: str
+    subject: str
+    provenance: Provenance
+    fingerprint: str
+    decisions: Decisions
+    outcome: float | None
+    category: str
+    names: tuple[str, ...]
+    source: str | None
+    count: int
+    """How often it was met."""
+    made_at: str
+    seen_at: str
+
+    def hint(self, why: Why | None = None) -> Hint:
+        return Hint(self.kind, self.text, self.id, self.decisions, self.outcome, why)
+
+
+class ItemValue(msgspec.Struct, frozen=True):
+    """One row of what was learned."""
+
+    item: int
+    role: Role
+    family: str
+    """Empty: over all families."""
+    value: Value
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """The identifiers a text marks as code."""
+    marked = re.findall(r"`([^`]+)`", text)
+    found = {name for part in marked for name in re.findall(r"[A-Za-z_][\w.:]*\w", part)}
+    return tuple(sorted(found))

@@ -1,0 +1,17 @@
+-- One that is already known keeps its place and its values; the evidence is the latest, the
+-- outcome the mean.
+INSERT INTO items (kind, fingerprint, text, decisions, outcome, category, names, task, family,
+                   backend, generator, imported_from, campaign, attempt, source, subject,
+                   embedding, made_at, seen_at)
+VALUES (:kind, :fingerprint, :text, :decisions, :outcome, :category, :names, :task, :family,
+        :backend, :generator, :imported_from, :campaign, :attempt, :source, :subject,
+        :embedding, :now, :now)
+ON CONFLICT (fingerprint) DO UPDATE SET
+    text = excluded.text,
+    outcome = (outcome * count + excluded.outcome) / (count + 1),
+    count = count + 1,
+    campaign = excluded.campaign,
+    attempt = excluded.attempt,
+    source = excluded.source,
+    seen_at = excluded.seen_at
+RETURNING id

@@ -1,0 +1,1 @@
+SELECT item, stage, family, value, visits FROM item_values ORDER BY item, stage, family

@@ -1,0 +1,1 @@
+SELECT value FROM memory_facts WHERE name = :name

@@ -1,0 +1,1 @@
+UPDATE items SET embedding = :vector WHERE id = :item

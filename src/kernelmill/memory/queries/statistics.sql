@@ -1,0 +1,1 @@
+SELECT count, mean, squares FROM reward_statistics WHERE backend = :backend

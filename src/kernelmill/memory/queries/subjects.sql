@@ -1,0 +1,1 @@
+SELECT id, subject FROM items ORDER BY id

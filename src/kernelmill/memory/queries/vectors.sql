@@ -1,0 +1,1 @@
+SELECT id, embedding FROM items WHERE id > :above AND kind <> 'api' ORDER BY id

@@ -1,0 +1,168 @@
+"""EvoKernel's way: what is shown and what is refined is chosen by values learned from verdicts."""
+
+import math
+import random
+from functools import partial
+from typing import Literal
+
+import msgspec
+
+from kernelmill.errors import UsageError
+from kernelmill.generators.base import Decisions, Hint, Parent, Proposal, Stage, Why
+from kernelmill.memory import Item, ItemKind, Memory, Role
+from kernelmill.memory.items import names_in
+from kernelmill.memory.learning import learn
+from kernelmill.memory.lessons import bottleneck_of
+from kernelmill.memory.retrieval import Query, Retriever, Settings, choose_start
+from kernelmill.memory.subjects import described, task_subject
+from kernelmill.memory.values import constant_step, decreasing_step
+from kernelmill.strategies.base import History, Strategy
+from kernelmill.strategies.instructions import instruction
+from kernelmill.tasks.task import Task
+from kernelmill.workspace import Attempt, Observation, State, Transaction
+
+_MOST_CHILDREN = 16
+"""The latest of what was already tried from the start point."""
+_STEPS = {"constant": constant_step, "decreasing": decreasing_step}
+
+
+class ValueSettings(Settings, frozen=True, forbid_unknown_fields=True):
+    alpha: float = 0.3
+    """How far a value moves towards a reward."""
+    steps: Literal["constant", "decreasing"] = "constant"
+
+
+class ValueDriven(Strategy):
+    """Draft from what helped others to pass; refine from what helped others to be fast."""
+
+    name = "value"
+
+    def __init__(self, settings: str = "") -> None:
+        """`key=value` pairs with commas between them, e.g. `rank=similarity,shown=8`."""
+        self.settings = _parse(settings)
+        self._retriever = Retriever(self.settings)
+
+    def propose(self, task: Task, history: History) -> Proposal:
+        memory = Memory(history.database)
+        dice = random.Random(history.seed)
+        start = self._start(memory, history, dice)
+        parent = None if start is None else history.parent(start)
+        children = _children(history, start)
+        query = _query(task, history, parent, children)
+        return Proposal(
+            task,
+            history.backend,
+            history.stage,
+            history.seed,
+            parent=parent,
+            context=(*self._retriever.retrieve(memory, query, dice), *_shown(children, start)),
+            instruction=instruction(history.stage, parent),
+        )
+
+    def observe(self, observation: Observation, transaction: Transaction) -> None:
+        settings = self.settings
+        learn(
+            Memory(transaction),
+            observation.attempt,
+            observation.result,
+            generator=observation.generator,
+            best_before=observation.best_before,
+            step=partial(_STEPS[settings.steps], alpha=settings.alpha),
+        )
+
+    def _start(self, memory: Memory, history: History, dice: random.Random) -> Attempt | None:
+        """Where to start: by value among those that passed; before that, the last that failed."""
+        passed = {one.id: one for one in history.attempts if one.state == State.PASSED}
+        traces = memory.of_attempts(passed)
+        if not traces:
+            tried = [one for one in history.attempts if one.state != State.DECLINED]
+            return history.best or (tried[-1] if tried else None)
+        values = memory.values([item.id for item in traces.values()], Role.START)
+        number = len(history.attempts)
+        chosen = choose_start(list(traces.values()), values, self.settings, number, dice)
+        return passed[chosen.provenance.attempt or 0]
+
+
+def _query(task: Task, history: History, parent: Parent | None, children: list[Attempt]) -> Query:
+    role = Role.DRAFT if history.stage is Stage.DRAFT else Role.REFINE
+    at_hand = parent.decisions if parent is not None and parent.verdict.passed else {}
+    bottleneck = bottleneck_of(parent) if role is Role.REFINE else ""
+    own = {attempt.id for attempt in history.attempts}
+    tried = [child.decisions for child in children if child.decisions]
+
+    def useful(item: Item) -> bool:
+        if item.kind is ItemKind.TRACE and item.provenance.attempt in own:
+            return False
+        return not item.decisions or _says_something(item, at_hand, tried)
+
+    return Query(
+        text=f"{task_subject(task)} {history.stage} {described(at_hand)} {bottleneck}",
+        task=task.id,
+        family=task.family,
+        backend=history.backend,
+        role=role,
+        bottleneck=bottleneck,
+        names=() if parent is None else names_in(_code(parent)),
+        attempts=len(history.attempts),
+        stale=_stale(history),
+        useful=useful,
+    )
+
+
+def _says_something(item: Item, at_hand: Decisions, tried: list[Decisions]) -> bool:
+    """Advice that is followed already, or was tried from this start, is no news."""
+    followed = all(at_hand.get(name) == choice for name, choice in item.decisions.items())
+    if (item.outcome or 0.0) < 0:
+        return True
+    if followed:
+        return False
+    advised = at_hand | item.decisions
+    return not any(all(one.get(n) == c for n, c in advised.items()) for one in tried)
+
+
+def _children(history: History, start: Attempt | None) -> list[Attempt]:
+    """What was already tried from the start point, or from nothing before anything passed."""
+    if start is None or start.state != State.PASSED:
+        return [one for one in history.attempts if one.state != State.DECLINED]
+    return [one for one in history.attempts if one.parent == start.id]
+
+
+def _shown(children: list[Attempt], start: Attempt | None) -> list[Hint]:
+    why = Why("already tried from this start")
+    return [
+        Hint("trace", _outcome(child), None, child.decisions, _worth(child, start), why)
+        for child in children[-_MOST_CHILDREN:]
+    ]
+
+
+def _outcome(attempt: Attempt) -> str:
+    return f"refused: {attempt.reason}" if attempt.ratio is None else f"{attempt.ratio:.2f}x eager"
+
+
+def _worth(child: Attempt, start: Attempt | None) -> float:
+    """Against its start: whether the change was for the better."""
+    if not child.ratio:
+        return -1.0
+    before = (start.ratio if start is not None else None) or 1.0
+    return math.tanh(math.log(child.ratio / before))
+
+
+def _stale(history: History) -> int:
+    """Attempts since the task last made progress."""
+    best, since = 0.0, 0
+    for attempt in history.attempts:
+        improved = (attempt.ratio or 0.0) > best
+        best, since = max(best, attempt.ratio or 0.0), 0 if improved else since + 1
+    return since
+
+
+def _code(parent: Parent) -> str:
+    return " ".join(f"`{text}`" for text in parent.candidate.files.values())
+
+
+def _parse(text: str) -> ValueSettings:
+    pairs = dict(part.partition("=")[::2] for part in text.split(",") if part)
+    try:
+        return msgspec.convert(pairs, ValueSettings, strict=False)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"strategy value: {error}") from error
