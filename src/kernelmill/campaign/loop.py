@@ -180,7 +180,7 @@ class Loop:
         """The verdict; a second one, from a process of its own, where it beats the incumbent."""
         begun = time.perf_counter()
         self._watcher.working(work.task.id, "judging")
-        verdict = self._judge.verify(work.task, draft.candidate)
+        verdict = self._judge.verify(work.task, draft.candidate, brief=True)
         confirming = None
         if self._beats(work.id, verdict, 1 + MARGIN):
             self._watcher.working(work.task.id, "confirming")

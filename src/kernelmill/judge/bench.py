@@ -11,8 +11,8 @@ from kernelmill.errors import TaskError
 from kernelmill.judge.cases import CaseBook, Ring
 from kernelmill.judge.latency import Contestant
 from kernelmill.judge.protocol import ReferenceRequest, TrialDone
-from kernelmill.judge.subject import RunnerRaised, Subject, blaming_reference
-from kernelmill.sandbox import CellFailure, Limits, Policy, Zygote
+from kernelmill.judge.subject import ReferenceLost, RunnerRaised, Subject, blaming_reference
+from kernelmill.sandbox import CellCrashed, CellFailure, Limits, Policy, Zygote
 from kernelmill.tasks.task import Task
 from kernelmill.tensors.blob import Blob
 from kernelmill.tensors.layout import Layout, Node
@@ -94,7 +94,7 @@ class Bench:
             subject = Subject(cell)
             subject.load(request, (), _SECONDS)
         except (CellFailure, RunnerRaised) as error:
-            raise TaskError(f"{self.task.id}: the reference does not load: {error}") from error
+            raise self._fault("the reference does not load", error) from error
         self._subjects.append(subject)
         return subject
 
@@ -110,7 +110,7 @@ class Bench:
         try:
             done: TrialDone = subject.trial(body, case.given.file, seconds)
         except (CellFailure, RunnerRaised) as error:
-            raise TaskError(f"{self.task.id}: the reference does not run: {error}") from error
+            raise self._fault("the reference does not run", error) from error
         return Contestant(subject, done.tensors)
 
     def _read_init_arguments(self) -> None:
@@ -120,13 +120,19 @@ class Bench:
             with self._zygote.spawn(entry, {}, Policy(limits=_REFERENCE_LIMITS)) as cell:
                 body, files = cell.request(msgspec.to_builtins(request), _SECONDS)
         except CellFailure as error:
-            raise TaskError(f"{self.task.id}: get_init_inputs fails: {error}") from error
+            raise self._fault("get_init_inputs fails", error) from error
         try:
             self.init_arguments = msgspec.convert(body["arguments"], Node)
             self._init = Blob.received(files[0], msgspec.convert(body["layout"], Layout))
         except (msgspec.ValidationError, KeyError, IndexError, OSError) as error:
             raise TaskError(f"{self.task.id}: get_init_inputs answers nonsense") from error
         self.init_file, self.init_layout = self._init.file, self._init.layout
+
+    def _fault(self, what: str, error: CellFailure | RunnerRaised) -> Exception:
+        """The task's; but a cell that ended in peace with its answer missing may be tried again."""
+        if isinstance(error, CellCrashed) and error.exit_code == 0:
+            return ReferenceLost(f"{what}: {error}")
+        return TaskError(f"{self.task.id}: {what}: {error}")
 
     def _make_ring(self) -> Ring:
         """As many slots as make a batch long enough for the clock, within reason."""

@@ -11,7 +11,14 @@ from kernelmill.candidate import Candidate
 from kernelmill.judge.bench import Bench
 from kernelmill.judge.correctness import check_correctness, failure_feedback
 from kernelmill.judge.evidence import make_evidence
-from kernelmill.judge.latency import CLOCK, Contest, Contestant, TimedAnswerWrong, summarise
+from kernelmill.judge.latency import (
+    CLOCK,
+    REPEATS,
+    Contest,
+    Contestant,
+    TimedAnswerWrong,
+    summarise,
+)
 from kernelmill.judge.loading import load_candidate, open_cell
 from kernelmill.judge.protocol import OutputTensor
 from kernelmill.judge.settings import Settings
@@ -26,6 +33,8 @@ time a call (calls into the framework cost a little), ..."""
 _FOREIGN_OF_EAGER = 0.25
 """... or as much time as this share of what eager takes, however much else goes on."""
 _LEAST_LOOKS = 4
+_BRIEF_REPEATS = 1
+"""Enough to make up for disturbed rounds."""
 
 Quiet = Callable[[], AbstractContextManager[None]]
 """Entered while the clock runs: keeps other work off the machine."""
@@ -55,8 +64,10 @@ class Passage:
         self._trials: tuple[Trial, ...] = ()
         self._latency: Latency | None = None
         self._profile: Profile | None = None
+        self._repeats = REPEATS
 
-    def judge(self, candidate: Candidate, compiled: bool) -> Verdict:
+    def judge(self, candidate: Candidate, compiled: bool, brief: bool) -> Verdict:
+        self._repeats = _BRIEF_REPEATS if brief else REPEATS
         feedback: tuple[Feedback, ...] = ()
         try:
             with self._at(Gate.INTEGRITY):
@@ -155,7 +166,7 @@ class Passage:
         with self._quiet(), bench.stopped():
             try:
                 contest.attach()
-                samples = contest.measure(settings.rounds)
+                samples = contest.measure(settings.rounds, self._repeats)
             except TimedAnswerWrong as wrong:
                 raise _Refusal(
                     Feedback(Gate.LATENCY, "timed-answer", str(wrong), (), wrong.hint)

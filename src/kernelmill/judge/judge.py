@@ -43,8 +43,12 @@ class Judge:
         """Load a task file in a cell. Raises TaskError."""
         return prober.describe_task(self.zygote, file, scale)
 
-    def verify(self, task: Task, candidate: Candidate, compiled: bool = False) -> Verdict:
+    def verify(
+        self, task: Task, candidate: Candidate, compiled: bool = False, brief: bool = False
+    ) -> Verdict:
         """Put one candidate through the gates; `compiled` adds torch.compile as a baseline.
+
+        A `brief` verdict leaves a close call between candidate and eager open.
 
         Raises TaskError, BackendUnavailable or IsolationError; whatever is wrong with the
         candidate is in the verdict.
@@ -52,7 +56,7 @@ class Judge:
         self._demand_isolation(candidate)
         for _ in range(_DISTURBANCES):
             try:
-                return self._verify(task, candidate, compiled)
+                return self._verify(task, candidate, compiled, brief)
             except (ReferenceLost, ZygoteLost) as error:
                 lost = error  # the bench is gone with it; a new one may do better
         raise TaskError(f"{task.id}: the reference fails again and again: {lost}") from lost
@@ -85,10 +89,10 @@ class Judge:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _verify(self, task: Task, candidate: Candidate, compiled: bool) -> Verdict:
+    def _verify(self, task: Task, candidate: Candidate, compiled: bool, brief: bool) -> Verdict:
         with self._borrowed_bench(task) as bench:
             passage = Passage(self.backend, self.zygote, self.settings, bench, self._quiet)
-            return passage.judge(candidate, compiled)
+            return passage.judge(candidate, compiled, brief)
 
     def _demand_isolation(self, candidate: Candidate) -> None:
         if self.tier >= Tier.PARTIAL or candidate.origin.ours or self.settings.allow_unsandboxed:

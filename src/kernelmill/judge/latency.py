@@ -39,7 +39,7 @@ _WAITED_SHARE = 0.04
 """A round in which somebody waited longer than this share of it for a processor is disturbed."""
 _LEAST_ROUNDS = 10
 """Fewer quiet rounds than this are no sample."""
-_MOST_REPEATS = 4
+REPEATS = 4
 """How often as many rounds again are run while the interval leaves open who is faster: ..."""
 _NARROW = 0.03
 _CLEAR = 0.05
@@ -106,7 +106,7 @@ class Contest:
         contestant.subject.attach(self._ring.request(), self._ring.file, self._seconds)
         contestant.subject.cell.stop()
 
-    def measure(self, rounds: int) -> Samples:
+    def measure(self, rounds: int, repeats: int = REPEATS) -> Samples:
         """Timed and watched rounds in a secret order; raises TimedAnswerWrong."""
         cells = [contestant.subject.cell for contestant in self._contestants]
         for _ in range(_WARM_UP_ROUNDS):
@@ -119,7 +119,7 @@ class Contest:
                     self._time(thorough=len(self._waits) in thorough)
                 else:
                     self._watch()
-            for _ in range(_MOST_REPEATS):
+            for _ in range(repeats):
                 if self._settled(rounds):
                     break
                 for _ in range(rounds):

@@ -62,9 +62,13 @@ class NewItem(msgspec.Struct, frozen=True):
     """Digest of the candidate's files."""
     values: dict[Role, float] = {}
     """What it is worth at first, by the reward that made it."""
+    known_as: str = ""
+    """The fingerprint it brings along from another memory."""
 
     @property
     def fingerprint(self) -> str:
+        if self.known_as:
+            return self.known_as
         parts = "\0".join((self.kind, self.provenance.backend, *self.identity))
         return hashlib.sha256(parts.encode()).hexdigest()[:32]
 

@@ -40,7 +40,8 @@ def learn(
     if attempt.parent is not None and role is Role.REFINE:
         starts = [item.id for item in memory.of_attempts([attempt.parent]).values()]
         move(memory, starts, Role.START, family, reward, step)
-    memory.add_all(list(Lessons(attempt, result, generator, best_before, reward)))
+    lessons = Lessons(attempt, result, generator, best_before, reward, memory.known)
+    memory.add_all(list(lessons))
 
 
 def move(

@@ -2,13 +2,13 @@
 
 import difflib
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from kernelmill.candidate import Candidate
 from kernelmill.generators.base import Decisions, Parent
 from kernelmill.judge import Verdict
 from kernelmill.judge.verdict import MARGIN
-from kernelmill.memory.items import ItemKind, NewItem, Provenance, Role
+from kernelmill.memory.items import Item, ItemKind, NewItem, Provenance, Role
 from kernelmill.memory.subjects import described, task_subject
 from kernelmill.workspace import Attempt, Result
 
@@ -25,7 +25,10 @@ class Lessons:
         generator: str,
         best_before: float | None,
         reward: float,
+        known: Callable[[str], Item | None],
     ) -> None:
+        """`known` finds an item by its fingerprint."""
+        self._known = known
         self._attempt = attempt
         self._result = result
         self._task = result.proposal.task
@@ -67,13 +70,27 @@ class Lessons:
         )
 
     def _failure(self) -> NewItem:
+        """One item for a kind of failure: what all of its cases have in common is suspected."""
         error, evidence = _error(self._result.deciding, self._attempt.reason)
         suspects = self._changed() or self._attempt.decisions
+        identity: tuple[str, ...] = ("failure", self._task.family, error)
+        item = self._blaming(suspects, identity, error, evidence)
+        before = self._known(item.fingerprint)
+        if before is None:
+            return item
+        common = dict(before.decisions.items() & suspects.items())
+        if before.decisions and not common:
+            return self._blaming(suspects, (*identity, described(suspects)), error, evidence)
+        return self._blaming(common, identity, error, evidence)
+
+    def _blaming(
+        self, suspects: Decisions, identity: tuple[str, ...], error: str, evidence: str
+    ) -> NewItem:
         return self._item(
             ItemKind.EXPERIENCE,
             f"On {self._task.family} ({self._task.id}), {error}: {evidence}. Avoid: "
             f"{described(suspects) or 'what this source did'}.",
-            ("failure", self._task.family, error, described(suspects)),
+            identity,
             decisions=suspects,
             outcome=-1.0,
             category=error,

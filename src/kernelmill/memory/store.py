@@ -19,12 +19,14 @@ from kernelmill.memory.embedding import Embedder, HashedWords, Vectors, get_embe
 from kernelmill.memory.items import Item, ItemKind, ItemValue, NewItem, Provenance, Role
 from kernelmill.memory.values import RewardStatistics, Value
 from kernelmill.workspace import Transaction
+from kernelmill.workspace.packing import packed, unpacked
 from kernelmill.workspace.sql import Queries
 
 _query = Queries(Path(__file__).parent / "queries")
 _STORED = np.float16
 _EMBEDDER = "embedder"
 _REMOVALS = "removals"
+_IMPORTED = "imported "
 _ALL_FAMILIES = ""
 
 
@@ -81,6 +83,10 @@ class Memory:
         found = {row["id"]: _item(row) for row in rows}
         return [found[number] for number in wanted if number in found]
 
+    def known(self, fingerprint: str) -> Item | None:
+        rows = self._all("known", fingerprint=fingerprint)
+        return _item(rows[0]) if rows else None
+
     def all_items(self) -> Iterator[Item]:
         for row in self._connection.execute(_query("all_items")):
             yield _item(row)
@@ -103,6 +109,18 @@ class Memory:
         """The items of a category that were met most often."""
         values = {"kind": kind, "backend": backend, "category": category, "most": most}
         return [row["id"] for row in self._all("in_category", **values)]
+
+    def files(self, source: str | None) -> dict[str, str]:
+        """The candidate behind a digest; empty where there is none."""
+        for row in self._all("source", digest=source):
+            return unpacked(row["files"], dict[str, str])
+        return {}
+
+    def add_source(self, digest: str | None, files: dict[str, str]) -> str | None:
+        if digest is not None and files:
+            self._run("add_source", digest=digest, files=packed(files))
+            return digest
+        return None
 
     def remove(self, numbers: Iterable[int]) -> None:
         self._run("remove_items", numbers=msgspec.json.encode(list(numbers)).decode())
@@ -168,8 +186,21 @@ class Memory:
             return RewardStatistics(row["count"], row["mean"], row["squares"])
         return RewardStatistics()
 
+    def all_statistics(self) -> dict[str, RewardStatistics]:
+        rows = self._all("all_statistics")
+        return {
+            row["backend"]: RewardStatistics(row["count"], row["mean"], row["squares"])
+            for row in rows
+        }
+
     def set_statistics(self, backend: str, statistics: RewardStatistics) -> None:
         self._run("set_statistics", backend=backend, **msgspec.structs.asdict(statistics))
+
+    def was_imported(self, mark: str) -> bool:
+        return bool(self._fact(_IMPORTED + mark))
+
+    def note_import(self, mark: str) -> None:
+        self._set_fact(_IMPORTED + mark, "yes")
 
     def _count_removal(self) -> None:
         self._set_fact(_REMOVALS, str(self.removals + 1))

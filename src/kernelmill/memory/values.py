@@ -40,6 +40,16 @@ class RewardStatistics(msgspec.Struct, frozen=True):
         mean = self.mean + difference / count
         return RewardStatistics(count, mean, self.squares + difference * (reward - mean))
 
+    def joined(self, other: "RewardStatistics") -> "RewardStatistics":
+        """As if the rewards of both had been seen by one."""
+        count = self.count + other.count
+        if not count:
+            return self
+        difference = other.mean - self.mean
+        mean = self.mean + difference * other.count / count
+        between = difference * difference * self.count * other.count / count
+        return RewardStatistics(count, mean, self.squares + other.squares + between)
+
     def normalised(self, reward: float) -> float:
         """Against the rewards before it, with a floor on the deviation and a clip."""
         scaled = (reward - self.mean) / max(self.deviation, SIGMA_FLOOR)

@@ -42,6 +42,7 @@ def database_in_memory() -> sqlite3.Connection:
     path = Path(":memory:")
     connection = sqlite3.connect(path, isolation_level=None)
     connection.row_factory = sqlite3.Row
+    connection.execute("PRAGMA foreign_keys = ON")
     _migrate(connection, path)
     return connection
 

@@ -2,11 +2,10 @@
 
 import datetime
 import sqlite3
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -17,6 +16,7 @@ from kernelmill.judge import Verdict
 from kernelmill.tasks.task import Task
 from kernelmill.workspace.database import Transaction, clear_errors, open_database, transaction
 from kernelmill.workspace.owners import Owner, forget_the_dead, is_alive
+from kernelmill.workspace.packing import packed, unpacked
 from kernelmill.workspace.records import (
     Attempt,
     Best,
@@ -36,7 +36,6 @@ from kernelmill.workspace.records import (
 from kernelmill.workspace.sql import query
 
 _OWNERS = "owners"
-_T = TypeVar("_T")
 Observer = Callable[[Observation, Transaction], None]
 
 
@@ -82,7 +81,7 @@ class Workspace:
             for position, new in enumerate(tasks):
                 digest = new.task.digest if new.task is not None else ""
                 if new.task is not None:
-                    self._run("insert_task", name=new.name, digest=digest, body=_packed(new.task))
+                    self._run("insert_task", name=new.name, digest=digest, body=packed(new.task))
                 self._run(
                     "insert_campaign_task",
                     campaign=campaign.id,
@@ -127,7 +126,7 @@ class Workspace:
                 row["task"],
                 row["set_aside"],
                 row["champion"],
-                None if row["body"] is None else _unpacked(row["body"], Task),
+                None if row["body"] is None else unpacked(row["body"], Task),
             )
             for row in self._all("campaign_tasks", campaign=campaign.id)
         ]
@@ -166,7 +165,7 @@ class Workspace:
         with transaction(self._connection):
             draft = result.draft
             if draft is not None:
-                files = _packed(draft.candidate.files)
+                files = packed(draft.candidate.files)
                 self._run("insert_source", digest=draft.candidate.digest, files=files)
             values = _columns(result)
             changed = self._run(
@@ -220,7 +219,7 @@ class Workspace:
         if attempt.source is None or attempt.origin is None:
             return None
         packed = self._one("source", digest=attempt.source)["files"]
-        files = _unpacked(packed, dict[str, str])
+        files = unpacked(packed, dict[str, str])
         return Candidate(files, Origin(attempt.origin), f"attempt {attempt.id}")
 
     def verdict(self, attempt: int, kind: VerdictKind | None = None) -> Verdict | None:
@@ -228,7 +227,7 @@ class Workspace:
         kinds = (VerdictKind.CONFIRMING, VerdictKind.FIRST) if kind is None else (kind,)
         for one in kinds:
             for row in self._all("verdict", attempt=attempt, kind=one):
-                return _unpacked(row["body"], Verdict)
+                return unpacked(row["body"], Verdict)
         return None
 
     def store_final(self, attempt: int, verdict: Verdict) -> None:
@@ -256,7 +255,7 @@ class Workspace:
         return owner
 
     def _store_verdict(self, attempt: int, kind: VerdictKind, verdict: Verdict) -> None:
-        self._run("insert_verdict", attempt=attempt, kind=kind, body=_packed(verdict))
+        self._run("insert_verdict", attempt=attempt, kind=kind, body=packed(verdict))
 
     def _owner_name(self) -> str:
         return "" if self._owner is None else self._owner.name
@@ -287,7 +286,7 @@ def _columns(result: Result) -> dict[str, Any]:
         "seed": proposal.seed,
         "parent": proposal.parent.attempt if proposal.parent is not None else None,
         "instruction": proposal.instruction,
-        "context": _packed(proposal.context),
+        "context": packed(proposal.context),
         "gate": verdict.gate if verdict is not None else None,
         "reason": _reason(result),
         "latency_ms": latency.candidate_ms if latency is not None else None,
@@ -318,20 +317,12 @@ def _attempt(row: sqlite3.Row) -> Attempt:
     values = {name: row[name] for name in row.keys() if name in names}  # noqa: SIM118
     values["seconds"] = {field: row[f"{field}_seconds"] for field in Seconds.__struct_fields__}
     values["decisions"] = msgspec.json.decode(row["decisions"], type=Decisions)
-    values["context"] = _unpacked(row["context"], tuple[Hint, ...])
+    values["context"] = unpacked(row["context"], tuple[Hint, ...])
     return msgspec.convert(values, Attempt)
 
 
 def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
-
-
-def _packed(value: object) -> bytes:
-    return zlib.compress(msgspec.json.encode(value))
-
-
-def _unpacked(packed: bytes, kind: type[_T]) -> _T:
-    return msgspec.json.decode(zlib.decompress(packed), type=kind)
 
 
 def _now() -> str:

@@ -8,6 +8,7 @@ VALUES (:kind, :fingerprint, :text, :decisions, :outcome, :category, :names, :ta
         :embedding, :now, :now)
 ON CONFLICT (fingerprint) DO UPDATE SET
     text = excluded.text,
+    decisions = excluded.decisions,
     outcome = (outcome * count + excluded.outcome) / (count + 1),
     count = count + 1,
     campaign = excluded.campaign,

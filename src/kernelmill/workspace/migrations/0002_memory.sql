@@ -46,7 +46,8 @@ CREATE TABLE reward_statistics (
     squares REAL NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- `embedder`: who made the embeddings; `removals`: how often items were removed or embedded anew.
+-- `embedder`: who made the embeddings; `removals`: how often items were removed or embedded anew;
+-- `imported` and a digest: that a file was taken in.
 CREATE TABLE memory_facts (
     name TEXT PRIMARY KEY,
     value TEXT NOT NULL

@@ -1,0 +1,1 @@
+INSERT INTO sources (digest, files) VALUES (:digest, :files) ON CONFLICT DO NOTHING

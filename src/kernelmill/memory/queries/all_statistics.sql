@@ -1,0 +1,1 @@
+SELECT backend, count, mean, squares FROM reward_statistics

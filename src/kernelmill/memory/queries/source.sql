@@ -1,0 +1,1 @@
+SELECT files FROM sources WHERE digest = :digest

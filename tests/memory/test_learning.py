@@ -1,0 +1,194 @@
+"""What is shown, by which value, and what comes of it."""
+
+import random
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from kernelmill.candidate import Candidate, Origin
+from kernelmill.errors import UsageError
+from kernelmill.generators.base import Draft, Hint, Parent, Proposal, Stage, Why
+from kernelmill.memory import Item, ItemKind, Memory, Role
+from kernelmill.memory.retrieval import Query, Retriever, Settings
+from kernelmill.memory.values import Value
+from kernelmill.strategies import get_strategy
+from kernelmill.strategies.value import ValueDriven
+from kernelmill.workspace import Result, Seconds, Workspace
+from memory.helpers import make_item, new_memory
+from samples import SETTINGS, make_task, make_verdict, new_tasks
+
+
+def anything(_item: Item) -> bool:
+    return True
+
+
+def ask(text: str = "unroll", **changes: object) -> Query:
+    query = Query(text, "suite/task", "pointwise", "cpp", Role.REFINE, "", (), 0, 0, anything)
+    return query._replace(**changes)  # type: ignore[arg-type]
+
+
+def shown(memory: Memory, query: Query, **settings: object) -> list[str]:
+    chosen = Settings(**{"epsilon": 0.0, **settings})  # type: ignore[arg-type]
+    return [hint.text for hint in Retriever(chosen).retrieve(memory, query, random.Random(0))]
+
+
+def test_value_outranks_similarity_inside_of_the_pool() -> None:
+    memory = new_memory()
+    near = memory.add(make_item("unroll the loop"))
+    worthy = memory.add(make_item("unroll something else entirely"))
+    memory.set_value(near, Role.REFINE, "", Value(-0.5, 4))
+    memory.set_value(worthy, Role.REFINE, "", Value(0.5, 4))
+    query = ask("pointwise unroll the loop")
+    assert shown(memory, query, shown=1) == ["unroll something else entirely"]
+    assert shown(memory, query, shown=1, rank="similarity") == ["unroll the loop"]
+    assert shown(memory, query, shown=1, pool=1.0) == ["unroll the loop"], "a pool of one"
+
+
+def test_an_item_may_be_worth_much_for_one_family_and_nothing_for_another() -> None:
+    memory = new_memory()
+    split, general = memory.add(make_item("split")), memory.add(make_item("general"))
+    memory.set_value(general, Role.REFINE, "", Value(0.3, 20))
+    for family, value in (("", 0.0), ("softmax", 0.9), ("matmul", -0.9)):
+        memory.set_value(split, Role.REFINE, family, Value(value, 20))
+    assert shown(memory, ask(family="softmax"), shown=1) == ["split"]
+    assert shown(memory, ask(family="matmul"), shown=1) == ["general"]
+    assert shown(memory, ask(family="softmax"), shown=1, values="overall") == ["general"]
+
+
+def test_the_untried_is_given_a_chance() -> None:
+    memory = new_memory()
+    tried = memory.add(make_item("tried"))
+    memory.add(make_item("untried"))
+    memory.set_value(tried, Role.REFINE, "", Value(0.1, 50))
+    assert shown(memory, ask(), shown=1) == ["untried"]
+    assert shown(memory, ask(), shown=1, optimism=0.0) == ["tried"]
+
+
+def test_the_pool_grows_while_nothing_improves() -> None:
+    memory = new_memory()
+    for n in range(30):
+        memory.add(make_item(f"unroll {n}"))
+    far = memory.add(make_item("completely different words", value=0.9))
+    assert memory.items([far])
+    query = ask("pointwise unroll")
+    assert "completely different words" not in shown(memory, query, shown=2)
+    assert "completely different words" in shown(memory, query._replace(stale=15), shown=2)
+
+
+def test_sharing_can_be_switched_off() -> None:
+    memory = new_memory()
+    memory.add(make_item("own", task="suite/task"))
+    memory.add(make_item("foreign"))
+    assert shown(memory, ask(), share="task") == ["own"]
+
+
+def test_what_cured_the_same_bottleneck_joins_from_afar() -> None:
+    memory = new_memory()
+    for n in range(20):
+        memory.add(make_item(f"unroll {n}", family="pointwise"))
+    memory.add(make_item("block for the cache", category="memory", family="matmul", value=0.9))
+    query = ask("pointwise unroll", bottleneck="memory")
+    assert shown(memory, query, shown=1) == ["block for the cache"]
+
+
+def test_exploration_is_drawn_and_said() -> None:
+    memory = new_memory()
+    for n in range(10):
+        memory.add(make_item(f"item {n}"))
+    settings = Settings(shown=3, pool=3.0, epsilon=1.0, epsilon_decay=1.0)
+    hints = Retriever(settings).retrieve(memory, ask(), random.Random(1))
+    assert all(hint.why is not None and hint.why.explored for hint in hints)
+    again = Retriever(settings).retrieve(memory, ask(), random.Random(1))
+    assert again == hints
+
+
+@pytest.mark.parametrize("text", ["pool=many", "shine=1", "rank=beauty", "shown"])
+def test_wrong_settings_are_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="strategy value"):
+        get_strategy(f"value:{text}")
+
+
+def test_settings_are_read() -> None:
+    strategy = get_strategy("value:rank=similarity,shown=8,pool=30")
+    assert isinstance(strategy, ValueDriven)
+    assert (strategy.settings.rank, strategy.settings.shown) == ("similarity", 8)
+
+
+def attempt(
+    workspace: Workspace,
+    ratio: float | None,
+    *,
+    parent: Parent | None = None,
+    context: tuple[Hint, ...] = (),
+    **decisions: object,
+) -> Parent:
+    """One attempt of the only task, stored and learned from."""
+    campaign = workspace.campaign()
+    (entry,) = workspace.tasks(campaign)
+    assert entry.task is not None
+    claim = workspace.claim(campaign, entry.task)
+    assert claim is not None
+    stage = Stage.DRAFT if parent is None else Stage.REFINE
+    task = msgspec.structs.replace(make_task(), id=entry.name)
+    proposal = Proposal(task, "cpp", stage, 1, parent=parent, context=context)
+    candidate = Candidate({"model.py": f"# {decisions}"}, Origin.SHIPPED)
+    verdict = make_verdict(ratio)
+    draft = Draft(candidate, decisions)  # type: ignore[arg-type]
+    stored = workspace.complete(
+        claim, Result(proposal, Seconds(), draft, verdict), ValueDriven().observe
+    )
+    return Parent(stored.id, candidate, verdict, draft.decisions)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    opened = Workspace(tmp_path / "workspace", create=True)
+    opened.create_campaign(msgspec.structs.replace(SETTINGS, budget=30), new_tasks("suite/task"))
+    return opened
+
+
+def by_kind(workspace: Workspace, kind: ItemKind) -> list[Item]:
+    return [item for item in Memory(workspace.database).all_items() if item.kind is kind]
+
+
+def test_every_attempt_leaves_a_trace_and_what_it_taught(workspace: Workspace) -> None:
+    attempt(workspace, None, lanes=64)
+    first = attempt(workspace, 1.0, lanes=16)
+    attempt(workspace, 2.0, parent=first, lanes=32)
+    attempt(workspace, 0.5, parent=first, lanes=128)
+    assert len(by_kind(workspace, ItemKind.TRACE)) == 4
+    failure, success, slower = by_kind(workspace, ItemKind.EXPERIENCE)
+    assert "correctness numerical" in failure.text and "Avoid: lanes=64" in failure.text
+    assert "passed every gate" in success.text
+    assert "only 0.50x as fast" in slower.text
+    (practice,) = by_kind(workspace, ItemKind.PRACTICE)
+    assert practice.decisions == {"lanes": 32}
+    assert "lanes=32 made it 2.00x as fast" in practice.text
+    assert practice.outcome == pytest.approx(0.6)
+
+
+def test_what_failures_have_in_common_is_suspected(workspace: Workspace) -> None:
+    attempt(workspace, None, moments="one-pass", lanes=64)
+    attempt(workspace, None, moments="one-pass", lanes=16)
+    (failure,) = by_kind(workspace, ItemKind.EXPERIENCE)
+    assert failure.decisions == {"moments": "one-pass"}
+    assert failure.count == 2
+    attempt(workspace, None, moments="two-pass", lanes=32)
+    assert len(by_kind(workspace, ItemKind.EXPERIENCE)) == 2, "another culprit"
+
+
+def test_what_was_shown_is_rewarded(workspace: Workspace) -> None:
+    with workspace.writing() as transaction:
+        memory = Memory(transaction)
+        helpful, fact = memory.add(make_item("helpful")), memory.add(make_item("f", ItemKind.API))
+    context = tuple(item.hint(Why("near")) for item in memory.items([helpful, fact]))
+    first = attempt(workspace, 1.0, context=context, lanes=16)
+    assert memory.values([helpful], Role.DRAFT)[helpful, ""] == Value(pytest.approx(0.3), 1)
+    attempt(workspace, 2.0, parent=first, context=context, lanes=32)
+    reward = memory.values([helpful], Role.REFINE)[helpful, ""]
+    assert reward == Value(pytest.approx(0.3 * 0.6), 1), "the first reward: mean 0, deviation 1"
+    assert memory.values([fact], Role.DRAFT) == {}, "facts are never valued"
+    assert memory.statistics("cpp").count == 1
+    start = memory.of_attempts([first.attempt])[first.attempt]
+    assert memory.values([start.id], Role.START)[start.id, ""].visits == 1
