@@ -88,7 +88,9 @@ class Index:
 
         matrix = self._matrix[: self._count]
         lists = min(_LISTS, self._count // 40)
-        index = faiss.index_factory(matrix.shape[1], f"IVF{lists},SQ8", faiss.METRIC_INNER_PRODUCT)
+        index: Any = faiss.index_factory(
+            matrix.shape[1], f"IVF{lists},SQ8", faiss.METRIC_INNER_PRODUCT
+        )
         dice = np.random.default_rng(0)
         sample = dice.choice(self._count, min(self._count, _TRAINING), replace=False)
         index.train(matrix[sample])
