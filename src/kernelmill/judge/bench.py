@@ -136,7 +136,7 @@ class Bench:
 
     def _make_ring(self) -> Ring:
         """As many slots as make a batch long enough for the clock, within reason."""
-        single = Ring(self.book.stock, 1)
+        single = Ring(self.book.stock, 1, self.task.buffers)
         subject = self.eager.subject
         subject.attach(single.request(), single.file, _SECONDS)
         subject.cell.stop()
@@ -150,4 +150,4 @@ class Bench:
         if slots == 1:
             return single
         single.close()
-        return Ring(self.book.stock, slots)
+        return Ring(self.book.stock, slots, self.task.buffers)

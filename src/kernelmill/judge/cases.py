@@ -161,6 +161,13 @@ def _is_continuous(values: npt.NDArray[Any]) -> bool:
     return bool(np.unique(sample).size > sample.size // 4)
 
 
+class _Place(NamedTuple):
+    """A tensor of the ring, and the tensor of a case that its values come from."""
+
+    target: int
+    source: int
+
+
 class Ring:
     """Inputs for timed calls: one slot a call, every number in them new before every batch.
 
@@ -171,7 +178,8 @@ class Ring:
     very same memory.
     """
 
-    def __init__(self, stock: list[Case], slots: int) -> None:
+    def __init__(self, stock: list[Case], slots: int, buffers: tuple[str, ...]) -> None:
+        """Buffers stay as they are: a model may keep a copy of its own, which it updates."""
         first = stock[0]
         self._stock = stock
         self._width = len(first.given.layout.tensors) - len(first.state)
@@ -181,14 +189,16 @@ class Ring:
         self.slots = slots
         inputs = range(self._width)
         self._places = [
-            (slot * self._width + index, index) for slot in range(slots) for index in inputs
+            _Place(slot * self._width + index, index) for slot in range(slots) for index in inputs
         ]
         self._places += [
-            (slots * self._width + index - self._width, index)
+            _Place(slots * self._width + index - self._width, index)
             for index in range(self._width, len(kinds))
         ]
         for place, source in self._places:
             self._blob.array(place)[...] = first.given.array(source)
+        constant = {first.state[name] for name in buffers if name in first.state}
+        self._places = [place for place in self._places if place.source not in constant]
         self._scalable = [
             t.dtype in _SCALABLE and _is_continuous(first.given.array(index))
             for index, t in enumerate(first.given.layout.tensors)

@@ -34,7 +34,7 @@ _PROCESS_CLOCK = 2
 """With the inverted pid in the higher bits: the id of a process's processor clock."""
 _RESTLESS_NANOSECONDS = 300_000
 """Processor time a stopped cell may use: none, but stopping itself takes some."""
-_STOP_SECONDS = 2.0
+_STOP_SECONDS = 10.0
 _STOP_POLL_SECONDS = 5e-5
 _REST_SECONDS = 1.0
 """For the rest of an answer whose beginning has arrived."""

@@ -61,6 +61,7 @@ def describe_task(module: TaskModule, request: dict[str, Any]) -> Task:
         flavours=tuple(f for f in FLAVOURS if f == "plain" or _stays_finite(module, f)),
         outputs=kinds(outputs),
         state={name: kinds([tensor])[0] for name, tensor in draw.model.state_dict().items()},
+        buffers=tuple(name for name, _ in draw.model.named_buffers()),
         signature=tuple(operators.names),
         flops=operators.flops,
     )

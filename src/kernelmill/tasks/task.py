@@ -48,6 +48,8 @@ class Task(msgspec.Struct, frozen=True):
     """ATen operators in the order of their first call."""
     flops: int
     """Multiply-adds of contractions and convolutions, times two."""
+    buffers: tuple[str, ...] = ()
+    """The part of the state that is no parameter: forward may update it."""
     tolerance: float = 8.0
     """How many times the reference's own rounding error a candidate may have."""
 

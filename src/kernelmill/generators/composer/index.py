@@ -5,6 +5,9 @@ from collections.abc import Iterator, Sequence
 
 from kernelmill.generators.composer.graph import Extent
 
+EDGE = "edge"
+"""Zero, but the compiler does not know: with bounds it knows, GCC turns a masked load at an edge
+into one that reads beyond it."""
 _ATOM = re.compile(r"[A-Za-z_]\w*(\[\w+\])?|\d+")
 
 

@@ -1,5 +1,6 @@
 """A whole candidate: which values are stored, in what order, and the files around them."""
 
+import re
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from kernelmill.generators.composer.emit.model import emit_model
 from kernelmill.generators.composer.emit.nest import emit_nest
 from kernelmill.generators.composer.emit.scope import Unfit
 from kernelmill.generators.composer.graph import Graph
-from kernelmill.generators.composer.index import product
+from kernelmill.generators.composer.index import EDGE, product
 from kernelmill.generators.composer.lowering import Lowering
 from kernelmill.generators.composer.values import (
     CTYPES,
@@ -163,6 +164,8 @@ class Program:
         lines.append(f"void run({', '.join(self._parameters())}) {{")
         lines += [f"  const long {s} = fixed_{s} < 0 ? size_{s} : fixed_{s};" for s in symbols]
         lines += [f"  const double {name} = {code};" for code, name in self._numbers.items()]
+        if any(re.search(rf"\b{EDGE}\b", line) for kernel in self.kernels for line in kernel.lines):
+            lines.append(f"  const long {EDGE} = km::hidden_zero();")
         for buffer in self._scratch:
             ctype, count = CTYPES[buffer.dtype], product(buffer.shape).code
             lines.append(f"  const km::Memory<{ctype}> memory_{buffer.name}({count});")

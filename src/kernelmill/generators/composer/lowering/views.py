@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.graph import Extent, Node
-from kernelmill.generators.composer.index import Index, add, atom, mul, reshaped, sub
+from kernelmill.generators.composer.index import EDGE, Index, add, atom, mul, reshaped, sub
 from kernelmill.generators.composer.lowering.registry import (
     Lowering,
     axes_of,
@@ -230,7 +230,8 @@ def _pad(lowering: Lowering, node: Node) -> Value:
         tests = []
         for axis, part in enumerate(remap(index).parts):
             if before[axis] != "0" or value.shape[axis].code != shape[axis].code:
-                tests.append(f"{atom(part)} >= 0 && {atom(part)} < {value.shape[axis].code}")
+                size = value.shape[axis].code
+                tests.append(f"{atom(part)} >= {EDGE} && {atom(part)} < {size} + {EDGE}")
         return " && ".join(tests) or "true"
 
     return Guarded(value, shape, remap, inside, filler)

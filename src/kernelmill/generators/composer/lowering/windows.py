@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.graph import Extent, Node
-from kernelmill.generators.composer.index import Index, add, atom, mul, product, sub, unravel
+from kernelmill.generators.composer.index import EDGE, Index, add, atom, mul, product, sub, unravel
 from kernelmill.generators.composer.lowering.reductions import kept, pointwise
 from kernelmill.generators.composer.lowering.registry import (
     Lowering,
@@ -97,9 +97,9 @@ def windowed(
         for axis, move in enumerate(moves):
             here, size = atom(place(index, axis)), value.shape[lead + axis]
             if move.pad > 0:
-                tests.append(f"{here} >= 0")
+                tests.append(f"{here} >= {EDGE}")
             if move.hangs_over(outer[axis], size):
-                tests.append(f"{here} < {size.code}")
+                tests.append(f"{here} < {size.code} + {EDGE}")
         return " && ".join(tests) or "true"
 
     if filler is None or inside(Index(["0"] * len(shape))) == "true":

@@ -13,6 +13,12 @@ constexpr long modulo(long a, long b) { return a - floordiv(a, b) * b; }
 constexpr long larger(long a, long b) { return a > b ? a : b; }
 constexpr long smaller(long a, long b) { return a < b ? a : b; }
 
+// Zero, as far as nobody but the processor knows.
+inline long hidden_zero() {
+  volatile long zero = 0;
+  return zero;
+}
+
 constexpr long ceildiv(long a, long b) { return a > 0 ? (a + b - 1) / b : -(-a / b); }
 
 template <class T>
