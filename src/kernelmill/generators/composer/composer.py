@@ -22,7 +22,7 @@ _LIMITS = Limits(memory_bytes=8 << 30)
 
 
 class Composer(Generator):
-    """Keeps one warm process for tracing, and the graphs it has traced."""
+    """Keeps one warm process for tracing, the graphs it has traced, and what is open in each."""
 
     name: ClassVar[str] = "composer"
     computes: ClassVar[bool] = True
@@ -34,6 +34,7 @@ class Composer(Generator):
         self._cold = mode == _COLD
         self._zygote: Zygote | None = None
         self._graphs: dict[str, Graph | Declined] = {}
+        self._open: dict[str, list[str]] = {}
         self._lock = threading.Lock()
 
     def check(self, backend: str) -> None:
@@ -42,9 +43,7 @@ class Composer(Generator):
 
     def write(self, proposal: Proposal) -> Draft:
         graph = self.trace(proposal.task)
-        usual = Plan({})
-        Program(graph, usual).files(proposal.task)
-        decisions = choose(proposal, sorted(usual.consulted), self._cold)
+        decisions = choose(proposal, self._open_decisions(proposal.task, graph), self._cold)
         program = Program(graph, Plan(decisions))
         candidate = Candidate(program.files(proposal.task), Origin.COMPOSER, proposal.task.id)
         return Draft(candidate, decisions, cost_usd=0.0)
@@ -58,6 +57,14 @@ class Composer(Generator):
         if isinstance(found, Declined):
             raise found
         return found
+
+    def _open_decisions(self, task: Task, graph: Graph) -> list[str]:
+        """Those that make a difference to its code."""
+        if task.digest not in self._open:
+            usual = Plan({})
+            Program(graph, usual).files(task)
+            self._open[task.digest] = sorted(usual.consulted)
+        return self._open[task.digest]
 
     def close(self) -> None:
         if self._zygote is not None:

@@ -1,0 +1,233 @@
+"""Does it learn? The same tasks, generator and budget under several strategies, with error bars.
+
+    python benchmarks/learning.py [--backend cpp] [--basic 8] [--fused 5] [--budget 15] [--seeds 5]
+
+The composer works cold: it knows no usual choices, so what it does not learn it draws by lot. The
+sample is every k-th task of a suite by name. The verdict of an identical source on this machine is
+reused, which is said below the tables. Figures and plots go to benchmarks/results/learning/.
+"""
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+from rich.console import Console
+from rich.table import Table
+
+from kernelmill.backends import get_backend
+from kernelmill.campaign import Crew, Limits, Watcher, run_campaign
+from kernelmill.campaign.preflight import describe_tasks, find_tasks
+from kernelmill.generators import get_generator
+from kernelmill.generators.base import Generator
+from kernelmill.judge import Settings
+from kernelmill.judge.evidence import processor_name
+from kernelmill.memory import Memory
+from kernelmill.memory.transfer import export, import_file
+from kernelmill.strategies import get_strategy
+from kernelmill.tasks import load_suite
+from kernelmill.workspace import CampaignSettings, NewTask, State, Workspace
+from parts.curves import Curve, draw
+from parts.reusing_judge import ReusingJudge
+
+RESULTS = Path(__file__).parent / "results" / "learning"
+COLD, WARM = "composer:cold", "composer"
+Row = npt.NDArray[np.float64]
+
+
+class Arm(NamedTuple):
+    name: str
+    strategy: str
+    generator: str = COLD
+    memory_of: str = ""
+    """The arm on `basic` whose memory it starts from."""
+
+
+ON_BASIC = (
+    Arm("best-of-n", "best-of-n"),
+    Arm("refine", "refine"),
+    Arm("similarity only", "value:rank=similarity"),
+    Arm("value", "value"),
+    Arm("value, overall", "value:values=overall"),
+    Arm("value, unshared", "value:share=task"),
+)
+ON_FUSED = (
+    Arm("best-of-n", "best-of-n"),
+    Arm("value", "value"),
+    Arm("value, memory of basic", "value", memory_of="value"),
+    Arm("value, lambda 2", "value:pool=2,most_pool=2", memory_of="value"),
+    Arm("value, lambda 30", "value:pool=30", memory_of="value"),
+    Arm("warm", "value", WARM),
+    Arm("warm, memory of basic", "value", WARM, memory_of="value"),
+)
+
+
+class Run(NamedTuple):
+    """One arm with one seed: what each attempt of each task came to."""
+
+    ratios: Row
+    """Tasks by attempts; 0 where it was refused."""
+
+    @property
+    def best(self) -> Row:
+        return np.maximum.accumulate(self.ratios, axis=1)
+
+
+class Laboratory:
+    """What all runs share."""
+
+    def __init__(self, backend: str, budget: int, rounds: int) -> None:
+        self.budget = budget
+        self.backend = get_backend(backend)
+        folder = RESULTS / "verdicts"
+        self.judge = ReusingJudge(self.backend, Settings(rounds=rounds), folder)
+        self._generators: dict[str, Generator] = {}
+
+    def run(self, arm: Arm, suite: str, tasks: list[NewTask], seed: int, memory: Path) -> Run:
+        settings = CampaignSettings(
+            (suite,), self.backend.name, arm.generator, arm.strategy, self.budget, seed, "cpu",
+            self.judge.settings.threads, compiled=False,
+        )  # fmt: skip
+        folder = (
+            RESULTS / "runs" / suite / arm.name.replace(", ", "-").replace(" ", "-") / str(seed)
+        )
+        with Workspace(folder, create=True) as workspace:
+            if workspace.campaigns():
+                campaign = workspace.campaign()
+            else:
+                if arm.memory_of:
+                    with workspace.writing() as transaction:
+                        import_file(Memory(transaction), memory)
+                campaign = workspace.create_campaign(settings, tasks)
+            crew = Crew(self.judge, self._generator(arm.generator), get_strategy(arm.strategy))
+            run_campaign(workspace, campaign, crew, Limits(), Watcher())
+            if not arm.memory_of and arm.strategy == "value":
+                export(Memory(workspace.database), memory, suite)
+            return self._read(workspace)
+
+    def _generator(self, name: str) -> Generator:
+        if name not in self._generators:
+            self._generators[name] = get_generator(name)
+        return self._generators[name]
+
+    def _read(self, workspace: Workspace) -> Run:
+        campaign = workspace.campaign()
+        entries = workspace.tasks(campaign)
+        ratios = np.zeros((len(entries), self.budget))
+        for row, entry in zip(ratios, entries, strict=True):
+            for attempt in workspace.attempts(campaign, entry.task or 0):
+                if attempt.state == State.PASSED:
+                    row[attempt.number - 1] = attempt.ratio or 0.0
+        return Run(ratios)
+
+
+def sample(suite: str, count: int) -> list[str]:
+    """Every k-th task by name."""
+    files = sorted(load_suite(suite), key=lambda file: file.id)
+    return [files[len(files) * n // count].path for n in range(count)]
+
+
+def compare(
+    lab: Laboratory, suite: str, paths: Sequence[str], arms: Sequence[Arm], seeds: int
+) -> None:
+    console = Console(width=130)
+    tasks = list(describe_tasks(lab.judge, find_tasks(tuple(paths)), "cpu"))
+    runs: dict[str, list[Run]] = {arm.name: [] for arm in arms}
+    for seed in range(1, seeds + 1):
+        for arm in arms:
+            begun = time.perf_counter()
+            memory = RESULTS / f"basic-{seed}.memory"
+            runs[arm.name].append(lab.run(arm, suite, tasks, seed, memory))
+            took = time.perf_counter() - begun
+            console.print(f"{suite}, seed {seed}, {arm.name}: {took:.0f} s", highlight=False)
+    names = [task.name for task in tasks]
+    report(console, suite, runs, lab.budget, names)
+
+
+def report(
+    console: Console, suite: str, runs: dict[str, list[Run]], budget: int, names: list[str]
+) -> None:
+    ceiling = np.maximum(1e-9, np.max([r.best[:, -1] for rs in runs.values() for r in rs], axis=0))
+    solved = {
+        name: _curve(name, rs, lambda r: (r.best > 0).mean(axis=0)) for name, rs in runs.items()
+    }
+    speed = {
+        name: _curve(name, rs, lambda r: (r.best / ceiling[:, None]).mean(axis=0))
+        for name, rs in runs.items()
+    }
+    seeds = len(next(iter(runs.values())))
+    table = Table(
+        "arm", "first attempt passes", "passed attempts", f"solved at {budget // 3}",
+        f"solved at {budget}", "of the best known speed", "first feasible to best",
+        title=f"{suite}: {len(names)} tasks, {seeds} seeds, budget {budget}",
+    )  # fmt: skip
+    for name, rs in runs.items():
+        table.add_row(
+            name,
+            _mean([float((r.ratios[:, 0] > 0).mean()) for r in rs]),
+            _mean([float((r.ratios > 0).mean()) for r in rs]),
+            _at(solved[name], budget // 3),
+            _at(solved[name], budget),
+            _at(speed[name], budget),
+            _mean([float(np.median(_gains(r))) for r in rs]) + "x",
+        )
+    console.print(table)
+    console.print(f"tasks: {', '.join(names)}", highlight=False)
+    draw(list(solved.values()), f"{suite}: share of tasks solved", RESULTS / f"{suite}-solved.svg")
+    draw(
+        list(speed.values()), f"{suite}: share of best known speed", RESULTS / f"{suite}-speed.svg"
+    )
+    figures = {n: [r.ratios.tolist() for r in rs] for n, rs in runs.items()}
+    (RESULTS / f"{suite}.json").write_bytes(msgspec.json.encode({"tasks": names, "arms": figures}))
+
+
+def _curve(name: str, rs: list[Run], measure: Callable[[Run], Row]) -> Curve:
+    return Curve(name, np.asarray([measure(run) for run in rs]))
+
+
+def _gains(run: Run) -> Row:
+    """Of each solved task: its best over its first."""
+    gains = []
+    for row in run.ratios:
+        passed = row[row > 0]
+        if passed.size:
+            gains.append(passed.max() / passed[0])
+    return np.asarray(gains or [1.0])
+
+
+def _at(curve: Curve, attempt: int) -> str:
+    return f"{curve.mean[attempt - 1]:.3f} +- {curve.error[attempt - 1]:.3f}"
+
+
+def _mean(values: list[float]) -> str:
+    curve = Curve("", np.asarray(values)[:, None])
+    return f"{curve.mean[0]:.3f} +- {curve.error[0]:.3f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--backend", default="cpp")
+    parser.add_argument("--basic", type=int, default=8, help="tasks of `basic`")
+    parser.add_argument("--fused", type=int, default=5, help="tasks of `fused`")
+    parser.add_argument("--budget", type=int, default=15)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=8)
+    arguments = parser.parse_args()
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    lab = Laboratory(arguments.backend, arguments.budget, arguments.rounds)
+    with lab.judge:
+        basic, fused = sample("basic", arguments.basic), sample("fused", arguments.fused)
+        compare(lab, "basic", basic, ON_BASIC, arguments.seeds)
+        compare(lab, "fused", fused, ON_FUSED, arguments.seeds)
+    Console(width=130).print(
+        f"{lab.judge.fresh} verdicts made, {lab.judge.reused} reused for identical sources; "
+        f"{processor_name()}, {arguments.rounds} rounds; +- is one standard error over seeds"
+    )
+
+
+if __name__ == "__main__":
+    main()

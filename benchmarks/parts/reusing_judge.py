@@ -1,0 +1,42 @@
+"""A judge that gives the verdict of a source it has judged before, on this machine, again.
+
+Arms of an experiment meet the same sources again and again. That an identical source gets an
+identical verdict saves hours, and takes the clock's noise out of the comparison between arms.
+"""
+
+import hashlib
+from pathlib import Path
+
+from kernelmill.backends.base import Backend
+from kernelmill.candidate import Candidate
+from kernelmill.judge import Judge, Settings, Verdict
+from kernelmill.tasks.task import Task
+
+
+class ReusingJudge(Judge):
+    def __init__(self, backend: Backend, settings: Settings, folder: Path) -> None:
+        super().__init__(backend, settings)
+        self._folder = folder / hashlib.sha256(backend.toolchain().encode()).hexdigest()[:8]
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._known = {path.stem for path in self._folder.glob("*.json")}
+        self.fresh = 0
+        self.reused = 0
+
+    def verify(
+        self, task: Task, candidate: Candidate, compiled: bool = False, brief: bool = False
+    ) -> Verdict:
+        path = self._folder / f"{task.digest}-{candidate.digest}.json"
+        if path.exists():
+            self.reused += 1
+            return Verdict.from_json(path.read_bytes())
+        verdict = super().verify(task, candidate, compiled, brief=True)
+        partial = path.with_suffix(".partial")
+        partial.write_bytes(verdict.to_json())
+        partial.rename(path)
+        self._known.add(path.stem)
+        self.fresh += 1
+        return verdict
+
+    def build_ahead(self, candidate: Candidate) -> None:
+        if not any(name.endswith(candidate.digest) for name in self._known):
+            super().build_ahead(candidate)
