@@ -111,6 +111,10 @@ def image(batch: int, height: int, width: int) -> list[Any]:
     return [torch.randn(batch, 4, height, width)]
 
 
+def volume(batch: int, height: int, width: int) -> list[Any]:
+    return [torch.randn(batch, 4, 5, height // 3, width // 2)]
+
+
 def unary(x: torch.Tensor, y: torch.Tensor) -> dict[str, Any]:
     names = """abs ceil cos erf exp exp2 expm1 floor neg relu round sigmoid sign sin square tanh
     trunc erfc asinh frac""".split()
@@ -272,6 +276,30 @@ class Convolutions(nn.Module):
         return [*results, self.lines(x[:, :, 2]), self.solid(x[:, None])]
 
 
+class Volumes(nn.Module):
+    """Windows in one to three dimensions whose outputs fall into phases, some without a tap."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.solid = nn.ModuleList(
+            [
+                nn.Conv3d(4, 9, (3, 5, 2), stride=(2, 1, 1), padding=(1, 2, 0)), nn.Conv3d(4, 6, 2, groups=2, dilation=(1, 2, 3)),
+                nn.ConvTranspose3d(4, 5, 4, stride=2, padding=1), nn.ConvTranspose3d(4, 3, (1, 3, 2), stride=(1, 2, 3)),
+                nn.ConvTranspose3d(4, 8, 3, (2, 2, 1), (1, 0, 2), (1, 1, 0), groups=2, dilation=(1, 2, 1)),
+            ]
+        )  # fmt: skip
+        self.lines = nn.ModuleList(
+            [
+                nn.ConvTranspose1d(4, 3, 5, stride=3, padding=4), nn.ConvTranspose1d(4, 10, 2, stride=5),
+                nn.ConvTranspose1d(4, 3, 3, stride=2, dilation=2, output_padding=1),
+            ]
+        )  # fmt: skip
+
+    def forward(self, x: torch.Tensor) -> list[torch.Tensor]:
+        volumes = [F.relu(layer(x)) for layer in self.solid]
+        return [*volumes, *(layer(x[:, :, 1, 0]) for layer in self.lines)]
+
+
 class Structure(nn.Module):
     """Names, containers and constants."""
 
@@ -314,6 +342,7 @@ TABLES: dict[str, tuple[nn.Module, Callable[..., list[Any]]]] = {
     "indexing": (Table(indexing), places),
     "pooling": (Table(pooling), image),
     "convolutions": (Convolutions(), image),
+    "volumes": (Volumes(), volume),
     "structure": (Structure(), structured),
 }
 

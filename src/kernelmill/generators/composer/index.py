@@ -62,8 +62,10 @@ def product(extents: Sequence[Extent]) -> Extent:
 def _joined(position: str, part: str, extent: str) -> str:
     """position * extent + part; what a division had taken apart comes together again."""
     whole = part.removesuffix(f" % {atom(extent)}")
-    if whole != part and position == f"{whole} / {atom(extent)}":
-        return whole[1:-1] if _wrapped(whole) else whole
+    quotient = f"{whole} / {atom(extent)}"
+    if whole != part and f" + {position}".endswith(f" + {quotient}"):
+        rest = position.removesuffix(quotient).removesuffix(" + ") or "0"
+        return add(mul(rest, extent), whole[1:-1] if _wrapped(whole) else whole)
     return add(mul(position, extent), part)
 
 

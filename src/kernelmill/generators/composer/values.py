@@ -348,6 +348,8 @@ class Window(NamedTuple):
     source: Value
     groups: int
     moves: Sequence["Any"]
+    places: Sequence[Extent]
+    """Sizes of the output along the window's axes."""
     channels: int
     """Of one group."""
 

@@ -50,13 +50,11 @@ class _Emission:
         self._stored = stored
 
     def lines(self, result: Value, target: Buffer) -> list[str]:
-        form = self._form
-        lines = self._operand("left", 0, form.left("b", "m", "k"), "long b, long m, long k")
-        window = self._form.window
+        form, window = self._form, self._form.window
         if window is not None and self._plan.operand != "packed":
-            lines += self._image(window)
-            right = "km::direct(image, offsets)"
+            lines, right = self._image(window)
         else:
+            lines = self._operand("left", 0, form.left("b", "m", "k"), "long b, long m, long k")
             lines.append(
                 f"const km::Shape shape{{{form.batch.code}, {form.rows.code}, {form.depth.code}, "
                 f"{form.lines.code}, {form.columns.code}, {form.columns.code}}};"
@@ -90,12 +88,14 @@ class _Emission:
         known = " && ".join(f"fixed_{symbol} >= 0" for symbol in symbols)
         return [f"if constexpr ({known}) {{", f"  {other}", "} else {", f"  {call}", "}"]
 
-    def _operand(self, name: str, number: int, index: Index, parameters: str) -> list[str]:
+    def _operand(
+        self, name: str, number: int, index: Index, parameters: str, before: str = ""
+    ) -> list[str]:
         value = self._contract.inputs[number]
         self._demand_cheap(value)
         scope = Scope(stored=self._stored)
         result = scope.value(value, index)
-        body = " ".join([*scope.lines, f"return {result};"])
+        body = " ".join([before, *scope.lines, f"return {result};"]).strip()
         return [f"const auto {name} = [=]({parameters}) -> float {{ {body} }};"]
 
     def _demand_cheap(self, value: Value) -> None:
@@ -140,54 +140,64 @@ class _Emission:
             f"const auto base = [=](long b) {{ return {start}; }};",
         ]
 
-    def _image(self, window: Window) -> list[str]:
-        """A padded copy of the image, in which every place of the window is a plain offset."""
+    def _image(self, window: Window) -> tuple[list[str], str]:
+        """A padded copy of the image, in which every tap is a plain offset; and the operand."""
         form = self._form
-        *_, x = window.moves
-        y = window.moves[0] if len(window.moves) == 2 else None
-        sizes = window.source.shape[2:]
-        tall = (
-            f"{{{sizes[0].code}, {y.kernel}, {y.stride}, {y.pad}, {y.dilation}}}" if y else "{1, 1}"
-        )
-        wide = f"{{{sizes[-1].code}, {x.kernel}, {x.stride}, {x.pad}, {x.dilation}}}"
-        lines = [
-            f"const km::Window window{{{window.channels}, {tall}, {wide}}};",
-            f"const km::Shape shape = window.shape({form.batch.code}, {form.rows.code});",
-            f"const km::Memory<long> offsets({form.depth.code});",
-            "window.offsets(offsets);",
+        axes = [
+            f"{{{size.code}, {out.code}, {m.kernel}, {m.stride}, {m.pad}, {m.dilation}, {m.up}}}"
+            for size, out, m in zip(
+                window.source.shape[2:], window.places, window.moves, strict=True
+            )
         ]
+        axes = ["{}"] * (3 - len(axes)) + axes
+        lines = [
+            f"const km::Window window{{{window.channels}, {', '.join(axes)}}};",
+            f"const km::Shape shape = window.shape({form.batch.code}, {form.rows.code});",
+            "const km::Taps taps(window);",
+        ]
+        index, right = form.left("b", "m", "k"), "km::direct(image, taps.offset)"
+        if all(move.up == 1 for move in window.moves):
+            lines += self._operand("left", 0, index, "long b, long m, long k")
+        else:
+            lines.append("const long* order = taps.order;")
+            own = "const long k = order[i];"
+            lines += self._operand("left", 0, index, "long b, long m, long i", before=own)
+            outputs = f"window.outputs<{window.moves[-1].up}>(taps.start)"
+            right = f"km::direct(image, taps.offset, {outputs})"
+        return [*lines, *self._padded(window)], right
+
+    def _padded(self, window: Window) -> list[str]:
+        """`image(b)`: the memory that item b's window slides over."""
+        batch = self._form.batch.code
         source = self._stored.get(id(window.source), window.source)
-        untouched = all(m.kernel == m.stride == 1 and m.pad == 0 for m in window.moves)
+        untouched = all(m.kernel == m.stride == m.up == 1 and m.pad == 0 for m in window.moves)
         if untouched and isinstance(source, Buffer):
             return [
-                *lines,
-                f"const auto image = [=](long b) {{ return {source.name} + b * window.image(); }};",
+                f"const auto image = [=](long b) {{ return {source.name} + b * window.image(); }};"
             ]
         group = "0" if window.groups == 1 else f"b % {window.groups}"
         picture = "b" if window.groups == 1 else f"b / {window.groups}"
         place = [picture, add(mul(group, str(window.channels)), "channel")]
-        place += ["y", "x"] if y else ["x"]
         scope = Scope(stored=self._stored)
-        element = scope.value(source, Index(place))
+        element = scope.value(source, Index([*place, *"zyx"[-len(window.moves) :]]))
         body = " ".join([*scope.lines, f"return {element};"])
+        place_of = "long channel, long z, long y, long x"
         if self._split() == "batch":
             return [
-                *lines,
                 "const km::Memory<float> images(omp_get_max_threads() * window.image());",
                 "const auto image = [&](long b) {",
                 "  float* own = images + omp_get_thread_num() * window.image();",
-                f"  const auto element = [=](long channel, long y, long x) -> float {{ {body} }};",
-                f"  km::pad_copy(window, {{0, {window.channels}}}, element, own);",
+                f"  const auto element = [=]({place_of}) -> float {{ {body} }};",
+                "  km::pad_copy(window, element, own);",
                 "  return own;",
                 "};",
             ]
         return [
-            *lines,
-            f"const km::Memory<float> images({form.batch.code} * window.image());",
-            "const auto element = [=](long b, long channel, long y, long x) -> float {",
+            f"const km::Memory<float> images({batch} * window.image());",
+            f"const auto element = [=](long b, {place_of}) -> float {{",
             f"  {body}",
             "};",
-            f"km::pad_copy_all(window, {form.batch.code}, element, images);",
+            f"km::pad_copy_all(window, {batch}, element, images);",
             "const auto image = [&](long b) { return images + b * window.image(); };",
         ]
 

@@ -44,6 +44,8 @@ class Slide(NamedTuple):
     dilation: int
     loose: bool = False
     """Whether the last windows may hang over the end (ceil_mode, output_padding)."""
+    up: int = 1
+    """Outputs to a step of the input (a transposed convolution)."""
 
     def hangs_over(self, places: Extent, size: Extent) -> bool:
         """Whether a window may reach beyond the end, at this size or another."""
@@ -198,7 +200,6 @@ def _as_contraction(
     groups: int,
 ) -> Value:
     """Rows: output channels of a group; depth: (channel, window); columns: output places."""
-    rank = len(moves)
     outputs = shape[1].value // groups
     inputs = kernel.shape[1].value
     taps = [Extent(str(inputs), inputs), *(Extent(str(m.kernel), m.kernel) for m in moves)]
@@ -233,19 +234,22 @@ def _as_contraction(
         left=left,
         right=right,
         out=out,
-        left_along="k",
+        left_along="other" if isinstance(kernel, View) else "k",
         right_along="other",
         copies=str(groups),
     )
-    if rank <= 2 and all(move.pad >= 0 and not move.loose for move in moves):
-        form.window = Window(value, groups, moves, inputs)
+    form.window = Window(value, groups, moves, shape[2:], inputs)
     return Contract(kernel, window, shape, form)
 
 
 def _transposed(
     value: Value, kernel: Value, shape: Sequence[Extent], moves: list[Slide], groups: int
 ) -> Value:
-    """As a convolution of the input with gaps between its elements, and the kernel reversed."""
+    """As a convolution of the input with gaps between its elements, and the kernel reversed.
+
+    Where the image is read in place the gaps are never there: outputs of one phase meet the same
+    taps, and only those.
+    """
     inputs, outputs = kernel.shape[0].value // groups, kernel.shape[1].value
     gaps = [move.stride for move in moves]
     stretched = _stretched(value, gaps)
@@ -275,7 +279,8 @@ def _transposed(
         depth *= move.kernel
     if (groups > 1 and depth <= _DIRECT_DEPTH) or value.dtype != "float32":
         return _plain_loops(stretched, weights, shape, back, groups)
-    return _as_contraction(stretched, window, weights, shape, back, groups)
+    over = [m._replace(up=gap) for m, gap in zip(back, gaps, strict=True)]
+    return _as_contraction(value, window, weights, shape, over, groups)
 
 
 def _stretched(value: Value, gaps: Sequence[int]) -> Value:

@@ -2,7 +2,8 @@
 //
 // The columns (r, c) are walked as one flat range n = r * pitch + c.  For a packed B pitch == cols.
 // For a direct B (a padded image, read in place) pitch >= cols: the columns between two rows are
-// computed and thrown away, which costs less than a ragged tile at the end of each row.
+// computed and thrown away, which costs less than a ragged tile at the end of each row.  The rows of
+// a volume come in planes; what lies between two planes is left out.
 #pragma once
 #include <omp.h>
 
@@ -34,13 +35,35 @@ enum class Along { k, other };           // the index along which an operand is 
 
 struct Shape {
   long batch, m, k, rows, cols, pitch;
-  long columns() const { return (rows - 1) * pitch + cols; }
-  double multiplies() const { return double(batch) * m * k * rows * cols; }
+  long planes = 1, plane = 1L << 40;  // rows: of one plane; plane: columns from one to the next
+  long plane_columns() const { return (rows - 1) * pitch + cols; }
+  long columns() const { return (planes - 1) * plane + plane_columns(); }
+  long plane_of(long n) const { return planes == 1 ? 0 : n / plane; }
+  double multiplies() const { return double(batch) * m * k * planes * rows * cols; }
 };
 
 inline Shape matmul_shape(long batch, long m, long k, long n) { return {batch, m, k, 1, n, n}; }
 
 // ---------------------------------------------------------------- operands
+
+// Every column stands for one output.
+struct OnePhase {
+  static constexpr bool several = false;
+  static constexpr long count() { return 1; }
+};
+
+// Every column stands for z * y * X outputs (a transposed convolution): phase (pz, py, px) of a
+// column at (plane, row, c) is output (plane * z + pz, row * y + py, c * X + px), with k values of
+// its own: from start[phase] to start[phase + 1].
+template <int X_>
+struct Phases {
+  static constexpr bool several = true;
+  static constexpr int X = X_;
+  const long* start;
+  long z, y;
+  long planes, rows, cols;  // of the output
+  long count() const { return z * y * X; }
+};
 
 // element(b, m, k) for A, element(b, k, r, c) for B.  `copies` matters for A only: how many different
 // matrices there are; batch item b uses number b % copies, and only that number is passed as b
@@ -49,6 +72,7 @@ template <Along along_, class Element>
 struct Packed {
   static constexpr Along along = along_;
   static constexpr bool direct = false;
+  static constexpr OnePhase phases{};
   Element element;
   long copies;
 };
@@ -72,16 +96,19 @@ InPlace<Element> in_place(Element element) {
 
 // B(b, k, r, c) = base(b)[offset[k] + r * pitch + c], read in place.  Nothing past the last column
 // is read if there are at least NR columns; otherwise NR floats must be readable.
-// With Split::batch, base(b) is called once per item and may fill a private buffer; else it must be pure.
-template <class Base>
+// With Split::batch, base(b) is called once per item and thread and may fill a private buffer; else it
+// must be pure.
+template <class Base, class P>
 struct Direct {
   static constexpr bool direct = true;
   Base base;
   const long* offset;
+  P phases;
 };
-template <class Base>
-Direct<Base> direct(Base base, const long* offset) {
-  return {base, offset};
+
+template <class Base, class P = OnePhase>
+Direct<Base, P> direct(Base base, const long* offset, P phases = {}) {
+  return {base, offset, phases};
 }
 
 // ---------------------------------------------------------------- vectors, buffers, threads
@@ -141,7 +168,10 @@ void in_parallel(double multiplies, Body body) {
 // Cuts the flat columns [n, n + count) into runs within one row: f(lane, r, c, length).
 template <class F>
 inline void each_run(const Shape& s, long n, long count, F f) {
+  const long plane = s.plane_of(n);
+  n -= plane * s.plane;
   long r = s.rows == 1 ? 0 : n / s.pitch, c = n - r * s.pitch;
+  r += plane * s.rows;
   for (long lane = 0; lane < count; ++r, c = 0) {
     long length = std::min(s.cols - c, count - lane);
     if (length > 0) f(lane, r, c, length);
@@ -269,6 +299,8 @@ class Contraction {
   }
 
  private:
+  static constexpr bool phased = decltype(B::phases)::several;
+  static constexpr long KC = phased ? 1L << 40 : T::KC;  // the phases already cut k
   const Shape s;
   const A& a;
   const B& b;
@@ -322,21 +354,24 @@ class Contraction {
   }
 
   void work(int thread, int threads) {
-    Range items{0, s.batch}, tiles{0, m_tiles()}, vectors{0, ceil_div(s.columns(), T::W)};
-    if (split == Split::batch) items = share(s.batch, thread, threads);
+    const long width = ceil_div(s.columns(), T::W);
+    Range tiles{0, m_tiles()}, vectors{0, width}, mine{0, s.batch * width};
+    if (split == Split::batch) mine = share(mine.end, thread, threads);
     if (split == Split::m) tiles = share(tiles.end, thread, threads);
-    if (split == Split::columns) vectors = share(vectors.end, thread, threads);
+    if (split == Split::columns) vectors = share(width, thread, threads);
     if (a_shared()) pack_shared_a(thread, threads);
 
     Block whole{};
     whole.m = {tiles.begin * T::MR, std::min(tiles.end * T::MR, s.m)};
-    whole.n = {vectors.begin * T::W, std::min(vectors.end * T::W, s.columns())};
-    const Memory<float> panel(B::direct ? 0 : std::min<long>(s.k, T::KC) * T::NR + 16);
-    const Memory<float> partial(s.k > T::KC ? T::MC * T::NC : T::MR * T::NR);
+    const Memory<float> panel(B::direct ? 0 : std::min(s.k, KC) * T::NR + 16);
+    const Memory<float> partial(s.k > KC ? T::MC * T::NC : b.phases.count() * T::MR * T::NR);
     const Memory<float> own_a(A::direct || a_shared() ? 0 : matrix_size());
     whole.panel = panel;
     whole.partial = partial;
-    for (long item = items.begin; item < items.end; ++item) {
+    for (long item = mine.begin / width; item * width < mine.end; ++item) {
+      const long first = std::max(vectors.begin, mine.begin - item * width);
+      const long end = std::min(vectors.end, mine.end - item * width);
+      whole.n = {first * T::W, std::min(end * T::W, s.columns())};
       whole.item = item;
       whole.a = a_of(item, own_a);
       if constexpr (B::direct) whole.base = b.base(item);
@@ -371,9 +406,11 @@ class Contraction {
     Block block = whole;
     for (long m = whole.m.begin; m < whole.m.end; m += T::MC) {
       block.m = {m, std::min<long>(m + T::MC, whole.m.end)};
-      for (long n = whole.n.begin; n < whole.n.end; n += T::NC) {
-        block.n = {n, std::min<long>(n + T::NC, whole.n.end)};
-        for (long k = 0; k < s.k; k += T::KC) panels(block, k, std::min<long>(s.k - k, T::KC));
+      for (long n = whole.n.begin; n < whole.n.end;) {
+        const long plane = s.plane_of(n), end = plane * s.plane + s.plane_columns();
+        block.n = {n, std::min({n + T::NC, whole.n.end, end})};
+        for (long k = 0; k < s.k; k += KC) panels(block, k, std::min(s.k - k, KC));
+        n = block.n.end < end ? block.n.end : (plane + 1) * s.plane;
       }
     }
   }
@@ -386,7 +423,7 @@ class Contraction {
       long width = ceil_div(left, ceil_div(left, T::NV));
       long count = std::min(width * T::W, block.n.end - n);
       with_constant<T::NV>(width, [&](auto v) { panel<v>(block, n, count, k0, kc, partial); });
-      if (s.k > T::KC) partial += T::MC * T::NR;
+      if (s.k > KC) partial += T::MC * T::NR;
       n += count;
     }
   }
@@ -411,10 +448,21 @@ class Contraction {
     const bool first = k0 == 0, last = k0 + kc == s.k;
     for (long m = block.m.begin; m < block.m.end; m += T::MR) {
       const long height = std::min<long>(s.m - m, T::MR);
-      if (T::MLAST < T::MR && height <= T::MLAST) one_tile<T::MLAST, V>(block, m, k0, kc, row, partial, first);
+      if constexpr (phased) phase_tiles<V>(block, m, row, partial);
+      else if (T::MLAST < T::MR && height <= T::MLAST) one_tile<T::MLAST, V>(block, m, k0, kc, row, partial, first);
       else one_tile<T::MR, V>(block, m, k0, kc, row, partial, first);
       if (last) finish<V>(block.item, m, height, n, count, partial + skip);
-      if (s.k > T::KC) partial += T::MR * T::NR;
+      if (s.k > KC) partial += T::MR * T::NR;
+    }
+  }
+
+  template <int V, class Row>
+  void phase_tiles(const Block& block, long m, Row row, float* tile) const {
+    for (long phase = 0; phase < b.phases.count(); ++phase, tile += T::MR * T::NR) {
+      const long k0 = b.phases.start[phase], kc = b.phases.start[phase + 1] - k0;
+      auto own_row = [=](long k) { return row(k0 + k); };
+      if (kc > 0) one_tile<T::MR, V>(block, m, k0, kc, own_row, tile, true);
+      else std::memset(tile, 0, T::MR * T::NR * sizeof(float));
     }
   }
 
@@ -433,12 +481,35 @@ class Contraction {
   void finish(long item, long m, long height, long n, long count, const float* tile) const {
     constexpr long full = V * T::W;
     each_run(s, n, count, [&](long lane, long r, long c, long length) {
-      if (length == full) {  // a constant count makes the epilogue straight-line code
+      if constexpr (phased) {
+        if (length == full) spread<full>(item, m, height, r, c, full, tile);
+        else spread<full>(item, m, height, r, c, length, tile + lane);
+      } else if (length == full) {  // a constant count makes the epilogue straight-line code
         for (long i = 0; i < height; ++i) store(item, m + i, r, c, full, tile + i * T::NR);
       } else {
         for (long i = 0; i < height; ++i) store(item, m + i, r, c, length, tile + i * T::NR + lane);
       }
     });
+  }
+
+  // Stores the outputs of all phases; those side by side in memory are joined first.
+  template <long Full>
+  [[gnu::always_inline]] void spread(long item, long m, long height, long r, long c, long length, const float* tile) const {
+    constexpr int X = decltype(B::phases)::X;
+    const auto& p = b.phases;
+    const long plane = r / s.rows * p.z, row = r % s.rows * p.y, count = std::min(length * X, p.cols - c * X);
+    float joined[Full * X];
+    for (long z = plane; z < plane + p.z; ++z)
+      for (long y = row; y < row + p.y; ++y, tile += X * T::MR * T::NR) {
+        if (z >= p.planes || y >= p.rows) continue;
+        for (long i = 0; i < height; ++i) {
+#pragma omp simd
+          for (long j = 0; j < length; ++j)
+#pragma GCC unroll 16
+            for (int x = 0; x < X; ++x) joined[j * X + x] = tile[(x * T::MR + i) * T::NR + j];
+          store(item, m + i, z * p.rows + y, c * X, count, joined);
+        }
+      }
   }
 };
 
@@ -524,72 +595,131 @@ void contract_dot(const Shape& s, const A& a, const B& b, const Store& store) {
 
 // ---------------------------------------------------------------- convolution input in direct form
 
+// Output o sees, through tap t, input (o * stride + t * dilation - pad) / up where that is whole
+// (up > 1: a transposed convolution).  One of stride and up is 1.
 struct Axis {
-  long size, kernel, stride = 1, pad = 0, dilation = 1;
-  long out() const { return (size + 2 * pad - dilation * (kernel - 1) - 1) / stride + 1; }
-  // Every stride-th sample forms a phase of its own, in which the samples of neighbouring outputs
-  // are neighbours.
+  long size = 1, out = 1, kernel = 1, stride = 1, pad = 0, dilation = 1, up = 1;
+  // Outputs of one phase: every up-th.
+  long places() const { return ceil_div(out, up); }
+  // Every stride-th sample of the image forms a phase of its own, in which the samples of
+  // neighbouring outputs are neighbours.
   long phases() const { return dilation == 1 ? std::min(stride, kernel) : stride; }
-  long length() const { return out() + dilation * (kernel - 1) / stride; }
+  long margin() const { return floordiv(pad, up); }
+  // Where tap t of output phase p finds its first sample, counted in steps of 1 / up from the
+  // start of the padded image.
+  long first(long p, long t) const { return p + t * dilation - modulo(pad, up); }
+  bool meets(long p, long t) const { return first(p, t) % up == 0; }
+  long phase(long p, long t) const { return first(p, t) / up % stride; }
+  long place(long p, long t) const { return first(p, t) / up / stride; }
+  long length() const { return places() + place(up - 1, kernel - 1); }
   // Positions in phase p that lie inside the input.
   Range inside(long p) const {
-    long end = std::clamp(ceil_div(std::max(size + pad - p, 0L), stride), 0L, length());
-    return {std::min(ceil_div(std::max(pad - p, 0L), stride), end), end};
+    long end = std::clamp(ceil_div(std::max(size + margin() - p, 0L), stride), 0L, length());
+    return {std::min(ceil_div(std::max(margin() - p, 0L), stride), end), end};
   }
+  long sample(long p, long place) const { return place * stride + p - margin(); }
 };
 
 struct Window {
   long channels;
-  Axis y, x;
-  long phase() const { return y.length() * x.length(); }
-  long plane() const { return y.phases() * x.phases() * phase(); }
-  long image() const { return channels * plane(); }
+  Axis z, y, x;
+  long plane() const { return y.length() * x.length(); }
+  long phase() const { return z.length() * plane(); }
+  long volume() const { return z.phases() * y.phases() * x.phases() * phase(); }
+  long image() const { return channels * volume(); }
+  long taps() const { return z.kernel * y.kernel * x.kernel; }
+  long phases() const { return z.up * y.up * x.up; }
   Shape shape(long batch, long m) const {
-    return {batch, m, channels * y.kernel * x.kernel, y.out(), x.out(), x.length()};
+    return {batch, m, channels * taps(), y.places(), x.places(), x.length(), z.places(), plane()};
   }
-  // offset[k] for k = (channel, ky, kx)
-  void offsets(long* offset) const {
-    for (long channel = 0; channel < channels; ++channel)
-      for (long ky = 0; ky < y.kernel; ++ky)
-        for (long kx = 0; kx < x.kernel; ++kx) {
-          long dy = ky * y.dilation, dx = kx * x.dilation;
-          long part = dy % y.stride * x.phases() + dx % x.stride;
-          *offset++ = channel * plane() + part * phase() + dy / y.stride * x.length() + dx / x.stride;
-        }
+  template <int X>
+  Phases<X> outputs(const long* start) const {
+    return {start, z.up, y.up, z.out, y.out, x.out};
   }
 };
 
-// Copies some channels of one image, padded and split by phase; element(channel, y, x) is only
-// asked for samples inside the input.
+// The values of k = (channel, tz, ty, tx), sorted by the output phase that they belong to: where in
+// the image each is found, which k it is, and where each phase starts.
+class Taps {
+ public:
+  const Memory<long> offset, order, start;
+  explicit Taps(const Window& w)
+      : offset(w.channels * w.taps()), order(w.channels * w.taps()), start(w.phases() + 1) {
+    long phase = 0, count = 0;
+    for (long pz = 0; pz < w.z.up; ++pz)
+      for (long py = 0; py < w.y.up; ++py)
+        for (long px = 0; px < w.x.up; ++px) {
+          start[phase++] = count;
+          count = add_phase(w, pz, py, px, count);
+        }
+    start[phase] = count;
+  }
+
+ private:
+  long add_phase(const Window& w, long pz, long py, long px, long begin) {
+    long end = begin;
+    for (long tz = 0; tz < w.z.kernel; ++tz)
+      for (long ty = 0; ty < w.y.kernel; ++ty)
+        for (long tx = 0; tx < w.x.kernel; ++tx) {
+          if (!w.z.meets(pz, tz) || !w.y.meets(py, ty) || !w.x.meets(px, tx)) continue;
+          long part = (w.z.phase(pz, tz) * w.y.phases() + w.y.phase(py, ty)) * w.x.phases() + w.x.phase(px, tx);
+          long line = w.z.place(pz, tz) * w.y.length() + w.y.place(py, ty);
+          order[end] = (tz * w.y.kernel + ty) * w.x.kernel + tx;
+          offset[end++] = part * w.phase() + line * w.x.length() + w.x.place(px, tx);
+        }
+    const long taps = end - begin;  // of one channel: the others look the same
+    for (; end < begin + w.channels * taps; ++end) {
+      order[end] = order[end - taps] + w.taps();
+      offset[end] = offset[end - taps] + w.volume();
+    }
+    return end;
+  }
+};
+
 template <class Element>
-void pad_copy(const Window& w, Range channels, Element element, float* image) {
-  float* to = image + channels.begin * w.plane();
-  for (long channel = channels.begin; channel < channels.end; ++channel)
+inline void pad_line(const Axis& x, long phase, Range valid, Element element, float* to) {
+  for (long j = 0; j < valid.begin; ++j) to[j] = 0.0f;
+#pragma omp simd
+  for (long j = valid.begin; j < valid.end; ++j) to[j] = element(x.sample(phase, j));
+  for (long j = valid.end; j < x.length(); ++j) to[j] = 0.0f;
+}
+
+// Copies one channel of one image, padded and split by phase; element(z, y, x) is only asked for
+// samples inside the input.
+template <class Element>
+void pad_channel(const Window& w, Element element, float* to) {
+  const Range none{w.x.length(), w.x.length()};
+  for (long pz = 0; pz < w.z.phases(); ++pz)
     for (long py = 0; py < w.y.phases(); ++py)
       for (long px = 0; px < w.x.phases(); ++px) {
-        Range rows = w.y.inside(py), cols = w.x.inside(px);
-        for (long i = 0; i < w.y.length(); ++i, to += w.x.length()) {
-          bool inside = i >= rows.begin && i < rows.end;
-          Range valid = inside ? cols : Range{w.x.length(), w.x.length()};
-          long y = i * w.y.stride + py - w.y.pad, x = px - w.x.pad;
-          for (long j = 0; j < valid.begin; ++j) to[j] = 0.0f;
-#pragma omp simd
-          for (long j = valid.begin; j < valid.end; ++j) to[j] = element(channel, y, j * w.x.stride + x);
-          for (long j = valid.end; j < w.x.length(); ++j) to[j] = 0.0f;
-        }
+        const Range planes = w.z.inside(pz), rows = w.y.inside(py), cols = w.x.inside(px);
+        for (long i = 0; i < w.z.length(); ++i)
+          for (long j = 0; j < w.y.length(); ++j, to += w.x.length()) {
+            const bool inside = i >= planes.begin && i < planes.end && j >= rows.begin && j < rows.end;
+            const long z = w.z.sample(pz, i), y = w.y.sample(py, j);
+            pad_line(w.x, px, inside ? cols : none, [&](long x) { return element(z, y, x); }, to);
+          }
       }
 }
 
-// All images at once, for Split::m and Split::columns; with Split::batch call pad_copy in base(b).
-// element(b, channel, y, x).
+// One image, for Split::batch in base(b); element(channel, z, y, x).
+template <class Element>
+void pad_copy(const Window& w, Element element, float* image) {
+  for (long channel = 0; channel < w.channels; ++channel) {
+    auto of_channel = [&](long z, long y, long x) { return element(channel, z, y, x); };
+    pad_channel(w, of_channel, image + channel * w.volume());
+  }
+}
+
+// All images at once, for Split::m and Split::columns; element(b, channel, z, y, x).
 template <class Element>
 void pad_copy_all(const Window& w, long batch, Element element, float* images) {
   in_parallel(double(batch) * w.image(), [&](int thread, int threads) {
     Range mine = share(batch * w.channels, thread, threads);
     for (long i = mine.begin; i < mine.end; ++i) {
       long b = i / w.channels, channel = i % w.channels;
-      auto of_image = [&](long ch, long y, long x) { return element(b, ch, y, x); };
-      pad_copy(w, {channel, channel + 1}, of_image, images + b * w.image());
+      auto of_channel = [&](long z, long y, long x) { return element(b, channel, z, y, x); };
+      pad_channel(w, of_channel, images + i * w.volume());
     }
   });
 }
