@@ -260,15 +260,19 @@ class Scatter(Apart):
         target: Callable[[Index, list[str]], Index],
         place_index: Callable[[Index], Index] = lambda index: index,
         op: str = "set",
-        rows_apart: bool = False,
     ) -> None:
         super().__init__(base.shape, base.dtype, (base, update, *places))
         self.target = target
         self.place_index = place_index
         self.op = op
         """`set`, or the fold of what was there and what comes."""
-        self.rows_apart = rows_apart
-        """Whether updates of different first index never meet."""
+
+
+class Bags(Apart):
+    """Sums of neighbouring rows: those from `starts` to before `ends`, for every bag."""
+
+    def __init__(self, rows: Value, starts: Value, ends: Value) -> None:
+        super().__init__([starts.shape[0], rows.shape[1]], rows.dtype, (rows, starts, ends))
 
 
 class Ranking(Apart):

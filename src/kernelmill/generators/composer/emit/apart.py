@@ -1,4 +1,4 @@
-"""Kernels of values that no loop nest can make element by element: scatters and rankings."""
+"""Kernels of values that no loop nest makes element by element: scatters, bags and rankings."""
 
 from collections.abc import Sequence
 
@@ -7,13 +7,15 @@ from kernelmill.generators.composer.emit.folds import FOLDS
 from kernelmill.generators.composer.emit.scope import Scope
 from kernelmill.generators.composer.graph import Extent
 from kernelmill.generators.composer.index import Index, product
-from kernelmill.generators.composer.values import Apart, Buffer, Ranking, Scatter, Value
+from kernelmill.generators.composer.values import Apart, Bags, Buffer, Ranking, Scatter, Value
 
 
 def emit_apart(value: Apart, target: Buffer, plan: Plan, stored: dict[int, Buffer]) -> list[str]:
     """The C++ of one of them. Raises Unfit for what must be stored before."""
     if isinstance(value, Scatter):
         return _emit_scatter(value, target, plan, stored)
+    if isinstance(value, Bags):
+        return _emit_bags(value, target, plan, stored)
     assert isinstance(value, Ranking)
     return _emit_ranking(value, target, plan, stored)
 
@@ -27,9 +29,10 @@ def _loops(root: Scope, shape: Sequence[Extent], prefix: str) -> tuple[list[Scop
     return scopes, heads
 
 
-def _close(scopes: list[Scope], heads: list[str], pragma: str) -> list[str]:
+def _close(scopes: list[Scope], heads: list[str], pragma: str, inner_pragma: str = "") -> list[str]:
     for depth in range(len(heads), 0, -1):
-        scopes[depth - 1].loop(heads[depth - 1], scopes[depth], pragma if depth == 1 else "")
+        here = pragma if depth == 1 else inner_pragma if depth == len(heads) else ""
+        scopes[depth - 1].loop(heads[depth - 1], scopes[depth], here)
     return scopes[0].lines
 
 
@@ -52,12 +55,60 @@ def _emit_scatter(
     inner = scopes[-1]
     index = Index([f"u{axis}_" for axis in range(len(update.shape))])
     at = [inner.value(place, value.place_index(index)) for place in places]
-    cell = f"{target.name}[{value.target(index, at).ravel(base.shape)}]"
+    cell = value.target(index, at)
+    pragma = _pragma(plan, update.shape)
+    own = "" if "u0_" in cell.parts else _own_share(inner, cell, at, base) if pragma else ""
     element = inner.value(update, index)
-    combined = element if value.op == "set" else FOLDS[value.op].combine.format(cell, element)
-    inner.lines.append(f"{cell} = {combined};")
-    pragma = _pragma(plan, update.shape) if value.rows_apart else ""
-    return lines + _close(scopes, heads, pragma)
+    name = f"{target.name}[{cell.ravel(base.shape)}]"
+    combined = element if value.op == "set" else FOLDS[value.op].combine.format(name, element)
+    inner.lines.append(f"{name} = {combined};")
+    simd = "#pragma omp simd" if index.parts[-1] == cell.parts[-1] else ""
+    updates = _close(scopes, heads, pragma if "u0_" in cell.parts else "", simd)
+    return [*lines, *(_in_every_thread(own, updates) if own else updates)]
+
+
+def _own_share(scope: Scope, cell: Index, at: list[str], base: Value) -> str:
+    """Updates may meet: every thread goes through all of them, and takes those of its own rows.
+
+    Gives the number of rows; empty where no place is known inside of a loop.
+    """
+    home = scope.home(Index(at[:1]))
+    if home.parent is None:
+        return ""
+    home.lines.append(f"if ({at[0]} < first || {at[0]} >= last) continue;")
+    return base.shape[cell.parts.index(at[0])].code
+
+
+def _in_every_thread(rows: str, lines: list[str]) -> list[str]:
+    return [
+        "#pragma omp parallel",
+        "{",
+        "  const long thread = omp_get_thread_num(), threads = omp_get_num_threads();",
+        f"  const long first = ({rows}) * thread / threads;",
+        f"  const long last = ({rows}) * (thread + 1) / threads;",
+        *(line if line.startswith("#") else f"  {line}" for line in lines),
+        "}",
+    ]
+
+
+def _emit_bags(value: Bags, target: Buffer, plan: Plan, stored: dict[int, Buffer]) -> list[str]:
+    entries, starts, ends = value.inputs
+    width = entries.shape[1].code
+    root = Scope(stored=stored)
+    bag = root.child("bag")
+    first, last = (bag.value(bounds, Index(["bag"])) for bounds in (starts, ends))
+    each = f"for (long c = 0; c < {width}; ++c)"
+    bag.lines.append(f"{value.ctype}* line = {target.name} + bag * {width};")
+    bag.lines.append(f"{each} line[c] = 0;")
+    entry = bag.child("k")
+    column = entry.child("c")
+    element = column.value(entries, Index(["k", "c"]))
+    column.lines.append(f"line[c] += {element};")
+    entry.loop(each, column, "#pragma omp simd")
+    bag.loop(f"for (long k = {first}; k < {last}; ++k)", entry)
+    head = f"for (long bag = 0; bag < {value.shape[0].code}; ++bag)"
+    root.loop(head, bag, _pragma(plan, entries.shape))
+    return root.lines
 
 
 def _emit_ranking(
@@ -73,18 +124,18 @@ def _emit_ranking(
         return Index([*names[: value.axis], place, *names[value.axis :]])
 
     row = scopes[-1]
-    row.lines.append(f"std::vector<std::pair<{source.ctype}, int64_t>> line({length});")
+    row.lines.append(f"const km::Memory<{source.ctype}> line({length});")
+    room = f"2 * ({value.count.code}) + 16"
+    row.lines.append(f"const km::Memory<std::pair<{source.ctype}, int64_t>> best({room});")
     filling = row.child("k")
     element = filling.value(source, along("k"))
-    filling.lines.append(f"line[k] = {{{element}, k}};")
-    row.loop(f"for (long k = 0; k < {length}; ++k)", filling)
+    filling.lines.append(f"line[k] = {element};")
+    row.loop(f"for (long k = 0; k < {length}; ++k)", filling, "#pragma omp simd")
     sign = ">" if value.descending else "<"
     row.lines += [
-        "const auto before = [](const auto& a, const auto& b) {",
-        f"  return a.first {sign} b.first || (a.first == b.first && a.second < b.second);",
-        "};",
-        f"std::partial_sort(line.begin(), line.begin() + {value.count.code}, line.end(), before);",
+        f"const auto ahead = [](auto a, auto b) {{ return a {sign} b; }};",
+        f"km::rank<{source.ctype}>(line, {length}, best, {value.count.code}, ahead);",
     ]
     result = f"{target.name}[{along('k').ravel(value.shape)}]"
-    row.lines.append(f"for (long k = 0; k < {value.count.code}; ++k) {result} = line[k].second;")
+    row.lines.append(f"for (long k = 0; k < {value.count.code}; ++k) {result} = best[k].second;")
     return _close(scopes, heads, _pragma(plan, source.shape))

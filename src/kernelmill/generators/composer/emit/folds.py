@@ -67,6 +67,8 @@ class Folding:
         self._shared = shared
         self.unrolled = unrolled
         """Windows are folded inside the vectorised loop, tap by tap: nothing of them is outside."""
+        self._work = 0
+        """Elements of the largest fold inside the one being written."""
 
     def fold(self, scope: Scope, value: Reduce, index: Index) -> str:
         in_lane = self._lane and any(self._lane in part for part in index.parts)
@@ -128,27 +130,29 @@ class Folding:
         names = [scope.fresh("k") for _ in extents]
         for name in names:
             scope.names.discard(name)
-        blocked = value.op == "sum" and self._plan.accumulate == "blocked"
-        body, part = self._innermost(scope, value, index, names, total, blocked)
+        outside, self._work = self._work, product(source.shape).value
+        body, element = self._innermost(scope, value, index, names)
+        nested = any(line.lstrip().startswith("for ") for line in body.lines)
         heads = [
             f"for (long {n} = 0; {n} < {e.code}; ++{n})"
             for n, e in zip(names, extents, strict=True)
         ]
         outer = scope.child()
-        if blocked:
+        if self._blocked(value) and not nested:
+            part = scope.fresh("p")
+            body.lines.append(f"{part} = {fold.combine.format(part, element)};")
             outer.lines += _row_in_blocks(names[-1], extents[-1], body.lines, part, total)
         else:
-            pragma = (
-                f"#pragma omp simd simdlen(16) reduction({fold.simd}:{total})" if fold.simd else ""
-            )
-            outer.loop(heads[-1], body, pragma)
+            body.lines.append(f"{total} = {fold.combine.format(total, element)};")
+            pragma = f"#pragma omp simd simdlen(16) reduction({fold.simd}:{total})"
+            outer.loop(heads[-1], body, pragma if fold.simd and not nested else "")
         for head in reversed(heads[:-1]):
             wrapped = scope.child()
             wrapped.loop(head, outer)
             outer = wrapped
-        if self._parallel and product(extents).value > SERIAL_BELOW:
-            clause = f"reduction({fold.simd}:{total})"
-            outer.lines.insert(0, f"#pragma omp parallel for {clause}")
+        if self._parallel and not scope.folds and self._work > SERIAL_BELOW:
+            _share(outer.lines, f"reduction({fold.simd}:{total})")
+        self._work = max(self._work, outside)
         scope.lines += outer.lines
         return (
             total
@@ -157,8 +161,9 @@ class Folding:
         )
 
     def _innermost(
-        self, scope: Scope, value: Reduce, index: Index, names: list[str], total: str, blocked: bool
+        self, scope: Scope, value: Reduce, index: Index, names: list[str]
     ) -> tuple[Scope, str]:
+        """The body of the innermost loop, and the element that it folds."""
         body = scope.child(*names)
         body.folds += 1
         source = value.inputs[0]
@@ -167,10 +172,12 @@ class Folding:
         if self._worth_keeping(value):
             row = scope.keep(source, place, names[-1], source.shape[value.axes[-1]].code)
             body.lines.append(f"{row}[{names[-1]}] = {element};")
-        target = scope.fresh("p") if blocked else total
-        combined = FOLDS[value.op].combine.format(target, element)
-        body.lines.append(f"{target} = {combined};")
-        return body, target
+        return body, element
+
+    def _blocked(self, value: Reduce) -> bool:
+        """Whether a sum of floats goes in blocks; what is summed slowly can be summed in double."""
+        single = value.op == "sum" and value.ctype == "float"
+        return single and self._plan.accumulate == "blocked"
 
     def _worth_keeping(self, value: Reduce) -> bool:
         """A row that costs something and is needed again behind the fold."""
@@ -237,10 +244,9 @@ class Folding:
 
     def _blocked_lanes(self, value: Reduce) -> bool:
         """A long sum in single precision loses digits: join the sums of blocks in double."""
-        single = value.op == "sum" and value.ctype == "float" and not value.window
         extents = [value.inputs[0].shape[axis] for axis in value.axes]
         long = product(extents).value > _LANE_BLOCK or not all(e.fixed for e in extents)
-        return single and long and self._plan.accumulate == "blocked"
+        return long and not value.window and self._blocked(value)
 
     def _lanes_in_blocks(
         self, scope: Scope, body: Scope, name: str, extents: list[Extent], part: str
@@ -301,6 +307,15 @@ class Folding:
         head = f"for (long {name} = 0; {name} < {source.shape[axis].code}; ++{name})"
         scope.loop(head, body, f"#pragma omp simd reduction(min:{place})")
         return place
+
+
+def _share(lines: list[str], clause: str) -> None:
+    """Divide the loop that begins these lines among the threads."""
+    simd = "#pragma omp simd"
+    if lines[0].startswith(simd):
+        lines[0] = lines[0].replace(simd, "#pragma omp parallel for simd")
+    else:
+        lines.insert(0, f"#pragma omp parallel for {clause}")
 
 
 def _row_in_blocks(name: str, extent: Extent, body: list[str], part: str, total: str) -> list[str]:

@@ -30,7 +30,7 @@ from kernelmill.generators.composer.values import (
 from kernelmill.tasks.task import Task
 
 _RUNTIME = "kernelmill.generators.composer"
-_STANDARD = ("algorithm", "cmath", "cstdint", "limits", "utility", "vector")
+_STANDARD = ("algorithm", "cmath", "cstdint", "limits", "omp.h", "utility")
 
 
 class Kernel(NamedTuple):

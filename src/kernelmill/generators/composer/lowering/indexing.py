@@ -16,12 +16,12 @@ from kernelmill.generators.composer.lowering.registry import (
     lowers,
 )
 from kernelmill.generators.composer.values import (
-    Coordinate,
+    Bags,
+    Guarded,
     Literal,
     Lookup,
     Map,
     Ranking,
-    Reduce,
     Scatter,
     Value,
     View,
@@ -156,7 +156,7 @@ def _scatter(lowering: Lowering, node: Node) -> Value:
         raise Declined(f"the operator aten.{node.op} that folds by {given}")
     # The update may be larger than the places: only its first elements count.
     values = _filling(lowering.value(update, base.dtype), places.shape, in_part=True)
-    return Scatter(base, values, [places], _replaced(along), op=op, rows_apart=along > 0)
+    return Scatter(base, values, [places], _replaced(along), op=op)
 
 
 @lowers("topk", "sort")
@@ -187,36 +187,20 @@ def _embedding_bag(lowering: Lowering, node: Node) -> list[Value | None]:
     if weights is not None:
         gain = kept(lowering.value(weights), entries.shape, [1])
         entries = pointwise("{0} * {1}", entries, gain, shape=entries.shape)
-    bags = _bag_of(places, starts)
-    nothing = Literal("0", kind.dtype, kind.shape)
-
-    def target(index: Index, at: list[str]) -> Index:
-        return Index([at[0], index[1]])
-
-    def place_index(index: Index) -> Index:
-        return Index([index[0]])
-
-    total: Value = Scatter(nothing, entries, [bags], target, place_index, "sum")
+    starts = View(starts, kind.shape[:1], lambda i: i)  # the last may be the end of the last bag
+    ends = Guarded(
+        starts,
+        starts.shape,
+        lambda i: Index([f"{i[0]} + 1"]),
+        lambda i: f"{i[0]} + 1 < {starts.shape[0].code}",
+        otherwise=places.shape[0].code,
+    )
+    total: Value = Bags(entries, starts, ends)
     if mode == 1:
-        ones = Literal("1", kind.dtype, places.shape)
-        empty = Literal("0", kind.dtype, kind.shape[:1])
-        count = Scatter(empty, ones, [bags], lambda index, at: Index([at[0]]), op="sum")
-        total = pointwise(
-            "{0} / ({1} > 0 ? {1} : 1)", total, kept(count, kind.shape, [1]), shape=kind.shape
-        )
+        code = f"{total.ctype}(std::max<int64_t>({{1}} - {{0}}, 1))"
+        count = pointwise(code, starts, ends, shape=starts.shape, dtype=kind.dtype)
+        total = pointwise("{0} / {1}", total, kept(count, kind.shape, [1]), shape=kind.shape)
     return [total, None, None, None]
-
-
-def _bag_of(places: Value, starts: Value) -> Value:
-    """The number of the bag of every place: how many bags begin at or before it, less one."""
-    shape = [places.shape[0], starts.shape[0]]
-    begins = pointwise(
-        "int64_t({0} <= {1})", broadcast(starts, shape), Coordinate(shape, 0), shape=shape,
-        dtype="int64",
-    )  # fmt: skip
-    before = Reduce(begins, [1], "sum", "int64")
-    last = f"{starts.shape[0].code} - 1"
-    return Map(f"std::min<int64_t>({{0}} - 1, {last})", [before], "int64", before.shape)
 
 
 def _common(shapes: Sequence[Sequence[Extent]]) -> list[Extent]:

@@ -72,7 +72,13 @@ def _permute(lowering: Lowering, node: Node) -> Value:
         one, other = node.arguments[1:3] if len(node.arguments) > 2 else (0, 1)
         order[one % rank], order[other % rank] = order[other % rank], order[one % rank]
     back = [order.index(axis) for axis in range(rank)]
-    return View(value, node.results[0].shape, lambda i: Index([i[axis] for axis in back]))
+    moved = [axis for axis in order if value.shape[axis].code != "1"]
+    return View(
+        value,
+        node.results[0].shape,
+        lambda i: Index([i[axis] for axis in back]),
+        in_order=moved == sorted(moved),
+    )
 
 
 @lowers("expand")

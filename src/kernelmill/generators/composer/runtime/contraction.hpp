@@ -95,7 +95,7 @@ InPlace<Element> in_place(Element element) {
 }
 
 // B(b, k, r, c) = base(b)[offset[k] + r * pitch + c], read in place.  Nothing past the last column
-// is read if there are at least NR columns; otherwise NR floats must be readable.
+// is read: where there is no panel before the last one to begin in, the columns are copied.
 // With Split::batch, base(b) is called once per item and thread and may fill a private buffer; else it
 // must be pure.
 template <class Base, class P>
@@ -245,6 +245,8 @@ inline void pack_full(long kc, Element element, float* out) {
 // ---------------------------------------------------------------- the register tile
 
 // tile[i][v] (+)= sum over k of a(i, k) * row(k)[v]
+// Every block of k begins at zero and joins what was there at the end: one sum over all of a deep
+// product would lose digits.
 template <class T, int M, int V, class A, class Row>
 inline void multiply(long kc, A a, Row row, float* tile, bool first) {
   constexpr int W = T::W;
@@ -253,12 +255,6 @@ inline void multiply(long kc, A a, Row row, float* tile, bool first) {
   for (int i = 0; i < M; ++i)
 #pragma GCC unroll 16
     for (int v = 0; v < V; ++v) sum[i][v] = Vector<W>{};
-  if (!first) {
-#pragma GCC unroll 16
-    for (int i = 0; i < M; ++i)
-#pragma GCC unroll 16
-      for (int v = 0; v < V; ++v) sum[i][v] = load<W>(tile + i * T::NR + v * W);
-  }
   long k = 0;
   do {  // kc > 0: a loop that might not run would make GCC spill the sums around it
     const float* from = row(k);
@@ -270,6 +266,12 @@ inline void multiply(long kc, A a, Row row, float* tile, bool first) {
 #pragma GCC unroll 16
       for (int v = 0; v < V; ++v) sum[i][v] += a(i, k) * x[v];
   } while (++k < kc);
+  if (!first) {
+#pragma GCC unroll 16
+    for (int i = 0; i < M; ++i)
+#pragma GCC unroll 16
+      for (int v = 0; v < V; ++v) sum[i][v] += load<W>(tile + i * T::NR + v * W);
+  }
 #pragma GCC unroll 16
   for (int i = 0; i < M; ++i)
 #pragma GCC unroll 16
@@ -318,6 +320,7 @@ class Contraction {
   long m_tiles() const { return ceil_div(s.m, T::MR); }
   long tile_size() const { return s.k * T::MR + 16; }  // 16: pack_transposed writes past the end
   long matrix_size() const { return m_tiles() * tile_size(); }
+  bool copies_b() const { return B::direct && s.columns() < T::NR && s.columns() % T::W; }
   bool a_shared() const { return !A::direct && (split != Split::batch || a.copies < s.batch); }
 
   void pack_a(long copy, Range tiles, float* matrix) const {
@@ -363,7 +366,9 @@ class Contraction {
 
     Block whole{};
     whole.m = {tiles.begin * T::MR, std::min(tiles.end * T::MR, s.m)};
-    const Memory<float> panel(B::direct ? 0 : std::min(s.k, KC) * T::NR + 16);
+    const long panel_size = B::direct && !copies_b() ? 0 : std::min(s.k, KC) * T::NR + 16;
+    const Memory<float> panel(panel_size);
+    if (copies_b()) std::fill_n(static_cast<float*>(panel), panel_size, 0.0f);
     const Memory<float> partial(s.k > KC ? T::MC * T::NC : b.phases.count() * T::MR * T::NR);
     const Memory<float> own_a(A::direct || a_shared() ? 0 : matrix_size());
     whole.panel = panel;
@@ -432,7 +437,8 @@ class Contraction {
   void panel(const Block& block, long n, long count, long k0, long kc, float* partial) const {
     if constexpr (B::direct) {
       // The last panel starts earlier rather than read past the end.
-      long skip = std::min(std::max(n + V * T::W - s.columns(), 0L), n);
+      long skip = std::max(n + V * T::W - s.columns(), 0L);
+      if (skip > n) return copied_panel<V>(block, n, count, k0, kc, partial);
       const float* base = block.base + n - skip;
       const long* offset = b.offset + k0;
       sweep<V>(block, n, count, skip, k0, kc, partial, [=](long k) { return base + offset[k]; });
@@ -441,6 +447,18 @@ class Contraction {
       pack_b(block.item, n, count, k0, kc, packed);
       sweep<V>(block, n, count, 0, k0, kc, partial, [=](long k) { return packed + k * T::NR; });
     }
+  }
+
+  // A direct B with too few columns to start earlier; the panel was zero before.
+  template <int V>
+  void copied_panel(const Block& block, long n, long count, long k0, long kc, float* partial) const {
+    float* packed = block.panel;
+    for (long k = 0; k < kc; ++k) {
+      const float* from = block.base + b.offset[k0 + k] + n;
+#pragma omp simd
+      for (long j = 0; j < count; ++j) packed[k * T::NR + j] = from[j];
+    }
+    sweep<V>(block, n, count, 0, k0, kc, partial, [=](long k) { return packed + k * T::NR; });
   }
 
   template <int V, class Row>

@@ -1,8 +1,10 @@
 // What generated code needs besides mathematics.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <utility>
 
 namespace km {
 
@@ -45,6 +47,34 @@ class Memory {
  private:
   T* data_;
 };
+
+// The first `count` of a line, once sorted: `ahead` of two values says which comes first, the place
+// decides between equal ones. `best` has room for 2 * count + 16: it gathers what is ahead of the
+// last of the best so far, which is little of a long line, and is cut down when it is full.
+template <class T, class Ahead>
+inline void rank(const T* line, long length, std::pair<T, int64_t>* best, long count, Ahead ahead) {
+  const auto before = [=](const auto& a, const auto& b) {
+    return ahead(a.first, b.first) || (a.first == b.first && a.second < b.second);
+  };
+  long held = 0, next = std::min(2 * count, length);
+  for (; held < next; ++held) best[held] = {line[held], held};
+  while (count > 0) {
+    if (held > count) std::nth_element(best, best + count - 1, best + held, before);
+    if (next >= length) break;
+    const T last = best[count - 1].first;
+    for (held = count; next < length && held < 2 * count; next += 16) {
+      const long end = std::min(next + 16, length);
+      int any = 0;
+#pragma omp simd reduction(|:any)
+      for (long i = next; i < end; ++i) any |= int(ahead(line[i], last));
+      for (long i = next; any && i < end; ++i) {
+        best[held] = {line[i], i};
+        held += ahead(line[i], last);
+      }
+    }
+  }
+  std::sort(best, best + count, before);
+}
 
 // Running folds along memory, in place.
 struct sum {
