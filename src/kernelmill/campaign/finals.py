@@ -6,7 +6,7 @@ from kernelmill.campaign.limits import Limits
 from kernelmill.campaign.watcher import Watcher
 from kernelmill.errors import TaskError
 from kernelmill.judge import Judge
-from kernelmill.workspace import Campaign, VerdictKind, Workspace
+from kernelmill.workspace import Campaign, CampaignTask, VerdictKind, Workspace
 
 BEST = "best"
 
@@ -16,22 +16,29 @@ def measure_champions(
 ) -> None:
     """Measure each champion that was not, against eager and torch.compile; stops at a limit."""
     for entry in workspace.tasks(campaign):
-        if entry.champion is None or entry.described is None:
-            continue
-        if workspace.verdict(entry.champion, VerdictKind.FINAL) is not None:
-            continue
         if limits.pressing() is not None:
             return
-        candidate = workspace.candidate(workspace.attempt(entry.champion))
-        if candidate is None:
-            continue
-        watcher.working(entry.name, "final measurement")
-        try:
-            verdict = judge.verify(entry.described, candidate, compiled=True)
-        except TaskError as error:
-            workspace.note(campaign, "no final", f"{entry.name}: {error}")
-            continue
-        workspace.store_final(entry.champion, verdict)
+        if entry.champion is not None:
+            watcher.working(entry.name, "final measurement")
+            measure_champion(workspace, campaign, judge, entry)
+
+
+def measure_champion(
+    workspace: Workspace, campaign: Campaign, judge: Judge, entry: CampaignTask
+) -> None:
+    """One of them; nothing happens where there is no champion, or it was measured before."""
+    if entry.champion is None or entry.described is None:
+        return
+    candidate = workspace.candidate(workspace.attempt(entry.champion))
+    known = workspace.verdict(entry.champion, VerdictKind.FINAL) is not None
+    if candidate is None or known:
+        return
+    try:
+        verdict = judge.verify(entry.described, candidate, compiled=True)
+    except TaskError as error:
+        workspace.note(campaign, "no final", f"{entry.name}: {error}")
+        return
+    workspace.store_final(entry.champion, verdict)
 
 
 def write_best(workspace: Workspace, backend: str) -> list[Path]:
