@@ -35,6 +35,20 @@ def test_an_honest_kernel_passes(judge: Judge, task: Task) -> None:
     assert Verdict.from_json(verdict.to_json()) == verdict
 
 
+def test_a_buffer_of_the_reference_may_be_a_parameter(judge: Judge, tmp_path: Path) -> None:
+    path = tmp_path / "buffered.py"
+    path.write_text(
+        TASK.replace(
+            "self.bias = nn.Parameter(torch.zeros(features))",
+            'self.register_buffer("bias", torch.randn(features))',
+        )
+    )
+    task = judge.describe(load_suite(str(path))[0])
+    assert task.buffers == ("bias",)
+    verdict = judge.verify(task, candidate())
+    assert verdict.passed, verdict.feedback
+
+
 def test_several_files_and_headers(judge: Judge, task: Task) -> None:
     parts = candidate(
         kernel=(KERNEL, '#include "inner/step.h"\n#include <cstdint>\n' + KERNEL.replace(

@@ -59,7 +59,8 @@ class Lessons:
             outcome, text = math.tanh(math.log(attempt.ratio)), f"{attempt.ratio:.2f}x eager"
         else:
             outcome, text = -1.0, attempt.reason
-        values = {Role.DRAFT: 1.0, Role.REFINE: outcome, Role.START: self._reward}
+        gain = 0.0 if self._best_before is None else self._reward
+        values = {Role.DRAFT: 1.0, Role.REFINE: outcome, Role.START: gain}
         return self._item(
             ItemKind.TRACE,
             f"{self._task.id} ({self._task.family}){_how(attempt.decisions)}: {text}",

@@ -110,14 +110,17 @@ def _query(task: Task, history: History, parent: Parent | None, children: list[A
 
 
 def _says_something(item: Item, at_hand: Decisions, tried: list[Decisions]) -> bool:
-    """Advice that is followed already, or was tried from this start, is no news."""
-    followed = all(at_hand.get(name) == choice for name, choice in item.decisions.items())
-    if (item.outcome or 0.0) < 0:
+    """Not where it is on what is not open here, is followed already, or was tried from here."""
+    if not at_hand:
         return True
-    if followed:
-        return False
-    advised = at_hand | item.decisions
-    return not any(all(one.get(n) == c for n, c in advised.items()) for one in tried)
+    told = {name: choice for name, choice in item.decisions.items() if name in at_hand}
+    if (item.outcome or 0.0) < 0:
+        return bool(told)
+    advised = at_hand | told
+    return not any(
+        all(one.get(name) == choice for name, choice in advised.items())
+        for one in (at_hand, *tried)
+    )
 
 
 def _children(history: History, start: Attempt | None) -> list[Attempt]:
