@@ -52,6 +52,7 @@ bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/timing_trust.py
 	$(BIN)/python benchmarks/workspace_scale.py
 	$(BIN)/python benchmarks/campaign_overhead.py
+	$(BIN)/python benchmarks/memory_scale.py
 	$(BIN)/python benchmarks/suites.py
 	$(BIN)/python benchmarks/learning.py
 

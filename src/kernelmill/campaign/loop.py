@@ -184,7 +184,7 @@ class Loop:
         confirming = None
         if self._beats(work.id, verdict, 1 + MARGIN):
             self._watcher.working(work.task.id, "confirming")
-            confirming = self._judge.verify(work.task, draft.candidate)
+            confirming = self._judge.verify(work.task, draft.candidate, brief=True)
         champion = confirming is not None and self._beats(work.id, confirming, 1.0)
         return _Judged(verdict, confirming, champion, time.perf_counter() - begun)
 

@@ -13,6 +13,8 @@ EXACT_UP_TO = 50_000
 _LISTS = 1024
 _PROBES = 16
 _TRAINING = 40 * _LISTS
+_BATCH = 65_536
+"""Vectors read at a time."""
 
 
 class Near(NamedTuple):
@@ -43,12 +45,16 @@ class Index:
         removals = memory.removals
         if removals != self._removals:
             self._clear(removals)
-        numbers, vectors = memory.vectors(self._last)
-        if not numbers:
-            return
-        self._last = numbers[-1]
+        while True:
+            numbers, vectors = memory.vectors(self._last, _BATCH)
+            if not numbers:
+                return
+            self._last = numbers[-1]
+            self._take(np.asarray(numbers, np.int64), vectors)
+
+    def _take(self, numbers: npt.NDArray[np.int64], vectors: Vectors) -> None:
         if self._lists is not None:
-            self._lists.add_with_ids(vectors, np.asarray(numbers, np.int64))
+            self._lists.add_with_ids(vectors, numbers)
             self._count += len(numbers)
             return
         self._append(numbers, vectors)
@@ -68,7 +74,7 @@ class Index:
         best = best[np.lexsort((self._numbers[best], -scores[best]))]
         return [Near(int(self._numbers[at]), float(scores[at])) for at in best]
 
-    def _append(self, numbers: list[int], vectors: Vectors) -> None:
+    def _append(self, numbers: npt.NDArray[np.int64], vectors: Vectors) -> None:
         """Room grows by doubling, so that one more item does not copy them all."""
         needed = self._count + len(numbers)
         if needed > len(self._matrix):

@@ -128,9 +128,9 @@ class Memory:
 
     # Embeddings
 
-    def vectors(self, above: int) -> tuple[list[int], Vectors]:
-        """The numbers and vectors of valued items that came after one."""
-        rows = self._all("vectors", above=above)
+    def vectors(self, above: int, most: int) -> tuple[list[int], Vectors]:
+        """The numbers and vectors of the first valued items that came after one."""
+        rows = self._all("vectors", above=above, most=most)
         flat = np.frombuffer(b"".join(row["embedding"] for row in rows), _STORED)
         vectors = flat.astype(np.float32).reshape(len(rows), self.embedder.dimensions)
         return [row["id"] for row in rows], vectors

@@ -26,7 +26,7 @@ CREATE TABLE items (
 ) STRICT;
 
 CREATE INDEX items_by_attempt ON items (attempt) WHERE attempt IS NOT NULL;
-CREATE INDEX items_by_kind ON items (kind, backend, category);
+CREATE INDEX items_by_kind ON items (kind, backend, category, count, id);
 
 -- `family` is empty for the value of an item over all families.
 CREATE TABLE item_values (
