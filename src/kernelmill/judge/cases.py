@@ -23,8 +23,10 @@ _LEAST_TRIALS = 5
 _STOCK = 2
 _HIDDEN_TRIES = 3
 _RENEW_AFTER = 8
-_FACTOR_SLACK = 1 << 18
-"""By how much the factors can be shifted against the elements."""
+_PERIOD = 1 << 18
+"""After so many elements the factors repeat: few enough to stay in a cache."""
+_AFRESH = 16
+"""How often a slot is scaled on before it is filled from a case again: roundings add up."""
 _SAMPLE = 4096
 _SCALABLE = ("float16", "float32", "float64")
 
@@ -168,12 +170,20 @@ class _Place(NamedTuple):
     source: int
 
 
+class _Scaled(NamedTuple):
+    """By which factors the elements of a tensor are scaled now."""
+
+    offset: int
+    times: int
+    """How often since they were copied from a case."""
+
+
 class Ring:
     """Inputs for timed calls: one slot a call, every number in them new before every batch.
 
-    Fresh values cost one multiplication, not a draw: every refresh scales each element of a stored
-    case by its own random factor. No content, row or element comes back, shapes stay, and since
-    the factors are between 0.8 and 1 so do signs, zeros and upper bounds. Integers, which cannot be
+    Fresh values cost one multiplication, not a draw: after every refresh each element is that of a
+    stored case times a new random factor. No content, row or element comes back, shapes stay, and
+    since the factors are below 1 so do signs, zeros and upper bounds. Integers, which cannot be
     scaled, get a random block of another case. Runners map the ring read-only; all sides read the
     very same memory.
     """
@@ -203,9 +213,9 @@ class Ring:
             t.dtype in _SCALABLE and _is_continuous(first.given.array(index))
             for index, t in enumerate(first.given.layout.tensors)
         ]
-        longest = max((t.count for t in self._layout.tensors), default=1)
-        self._factors = np.random.default_rng().uniform(0.8, 1, longest + _FACTOR_SLACK)
-        self._factors = self._factors.astype(np.float32)
+        factors = np.random.default_rng().uniform(0.8, 0.99, 2 * _PERIOD)
+        self._factors = factors.astype(np.float32)
+        self._scaled: dict[int, _Scaled] = {}
 
     @property
     def file(self) -> int:
@@ -228,20 +238,36 @@ class Ring:
         }
 
     def refresh(self, generator: np.random.Generator) -> None:
-        for place, source in self._places:
-            target = self._blob.array(place).reshape(-1)
+        for place in self._places:
+            target = self._blob.array(place.target).reshape(-1)
             if target.size == 0:
                 continue
             case = self._stock[int(generator.integers(len(self._stock)))]
-            values = case.given.array(source).reshape(-1)
-            if self._scalable[source]:
-                offset = int(generator.integers(_FACTOR_SLACK))
-                factors = self._factors[offset : offset + target.size]
-                np.multiply(values, factors, out=target, casting="same_kind")
+            values = case.given.array(place.source).reshape(-1)
+            if self._scalable[place.source]:
+                self._scale(place, values, target, int(generator.integers(_PERIOD)))
             else:
                 length = max(1, int(target.size * generator.uniform(0.2, 0.4)))
                 start = int(generator.integers(target.size - length + 1))
                 target[start : start + length] = values[start : start + length]
+
+    def _scale(
+        self, place: _Place, values: npt.NDArray[Any], target: npt.NDArray[Any], offset: int
+    ) -> None:
+        """In place, by new factors over the old: the case itself need not be read again."""
+        factors = self._factors[offset : offset + _PERIOD]
+        before = self._scaled.get(place.target)
+        if before is not None and before.times < _AFRESH:
+            values = target
+            factors = factors / self._factors[before.offset : before.offset + _PERIOD]
+            times = before.times + 1
+        else:
+            times = 0
+        self._scaled[place.target] = _Scaled(offset, times)
+        for start in range(0, target.size, _PERIOD):
+            part = target[start : start + _PERIOD]
+            source = values[start : start + _PERIOD]
+            np.multiply(source, factors[: part.size], out=part, casting="same_kind")
 
     def close(self) -> None:
         self._blob.close()

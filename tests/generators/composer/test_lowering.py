@@ -13,8 +13,8 @@ import torch.nn.functional as F
 
 from kernelmill.backends.cpp.source_rules import check_text
 from kernelmill.backends.python_rules import PythonRules
-from kernelmill.generators.base import Declined
-from kernelmill.generators.composer.decisions import Plan
+from kernelmill.generators.base import Choice, Declined
+from kernelmill.generators.composer.decisions import CATALOGUE, Plan
 from kernelmill.generators.composer.emit.program import Program
 from kernelmill.generators.composer.trace import trace_model
 from kernelmill.tasks.module import widened
@@ -34,11 +34,12 @@ def task_of(model: nn.Module, inputs: list[Any]) -> Task:
     return Task("t", "", "", "", "cpu", (shown,), (), (), state, (), 0)
 
 
-def composed(model: nn.Module, inputs: list[Any], folder: Path) -> nn.Module:
+def composed(model: nn.Module, inputs: list[Any], folder: Path, **decisions: Choice) -> nn.Module:
     """The composed candidate, compiled and with the reference's state."""
     with torch.no_grad():
         graph = trace_model(model, inputs)
-    files = Program(graph, Plan({"specialise": False})).files(task_of(model, inputs))
+    plan = Plan({"specialise": False, **decisions})
+    files = Program(graph, plan).files(task_of(model, inputs))
     for name, text in files.items():
         rules = PythonRules().check(text, name) if name == "model.py" else check_text(text, name)
         assert not rules
@@ -358,3 +359,29 @@ def test_what_cannot_be_lowered_is_declined_by_name() -> None:
     graph = trace_model(model, [torch.randn(4, 4)])
     with pytest.raises(Declined, match=r"aten\.linalg_qr"):
         Program(graph, Plan({}))
+
+
+class Chain(nn.Module):
+    """Something for every decision to bear on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(33, 40)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        normed = F.layer_norm(F.gelu(self.linear(x)), (40,))
+        return torch.softmax(normed, dim=1) + normed.mean(dim=0)
+
+
+UNUSUAL = [(name, choice) for name, one in CATALOGUE.items() for choice in one.choices[1:2]]
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_no_decision_changes_what_is_computed(part: int, tmp_path: Path) -> None:
+    model, x = Chain(), torch.randn(50, 33)
+    for number, (name, choice) in enumerate(UNUSUAL[part::3]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        candidate = composed(model, [x], folder, **{name: choice})
+        with torch.no_grad():
+            assert_same(candidate(x), model(x), f"{name}={choice}")

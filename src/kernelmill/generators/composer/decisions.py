@@ -32,6 +32,11 @@ CATALOGUE: dict[str, Decision] = {
         (True, False),
         "store a row that is needed again behind a fold instead of computing it twice",
     ),
+    "vectorise": Decision((True, False), "demand vectors, or leave it to the compiler"),
+    "contract": Decision(
+        ("blocked", "loops"),
+        "a matrix product in blocks for caches and registers, or as it is said",
+    ),
     "lanes": Decision(
         (64, 16, 32, 128), "elements side by side where a fold does not run along memory"
     ),

@@ -33,6 +33,10 @@ _RUNTIME = "kernelmill.generators.composer"
 _STANDARD = ("algorithm", "cmath", "cstdint", "limits", "omp.h", "utility")
 
 
+_VECTORS = re.compile(r"(\s*#pragma omp (?:parallel for )?)simd(?: simdlen\(\d+\))?\b ?")
+_VECTORS_ALONE = re.compile(r"\s*#pragma omp simd\b")
+
+
 class Kernel(NamedTuple):
     kind: str
     """`nest`, `contraction` or `attention`."""
@@ -172,10 +176,19 @@ class Program:
             lines.append(f"  {ctype}* __restrict {buffer.name} = memory_{buffer.name};")
         for kernel in self.kernels:
             lines += ["", f"  // {kernel.comment}", "  {"]
-            lines += [line if line.startswith("#") else f"    {line}" for line in kernel.lines]
+            body = self._directed(kernel.lines)
+            lines += [line if line.startswith("#") else f"    {line}" for line in body]
             lines.append("  }")
         lines += ["}", "", "}  // namespace", "", *self._entry(), ""]
         return "\n".join(lines)
+
+    def _directed(self, lines: list[str]) -> list[str]:
+        """Without a demand for vectors where the plan leaves that to the compiler."""
+        demanded = any(_VECTORS.match(line) for line in lines)
+        if not demanded or self._plan.vectorise:
+            return lines
+        kept = [line for line in lines if not _VECTORS_ALONE.match(line)]
+        return [_VECTORS.sub(r"\1", line) for line in kept]
 
     def _parameters(self) -> list[str]:
         parameters = [

@@ -37,9 +37,11 @@ def along_last(value: Value) -> bool:
     return True
 
 
-def matrix_product(left: Value, right: Value, shape: tuple[Extent, ...]) -> Value:
+def matrix_product(
+    lowering: Lowering, left: Value, right: Value, shape: tuple[Extent, ...]
+) -> Value:
     """[batch,] rows x depth times [batch,] depth x columns."""
-    if left.dtype != "float32":
+    if left.dtype != "float32" or lowering.plan.contract == "loops":
         return _summed_products(left, right, shape)
     batched = len(shape) == 3
 
@@ -63,7 +65,7 @@ def matrix_product(left: Value, right: Value, shape: tuple[Extent, ...]) -> Valu
 
 
 def _summed_products(left: Value, right: Value, shape: tuple[Extent, ...]) -> Value:
-    """The same in plain loops, for any type."""
+    """The same in plain loops."""
     full = [*shape, left.shape[-1]]
     factors = [
         View(left, full, lambda i: Index([*i.parts[:-3], i[-3], i[-1]])),
@@ -75,14 +77,14 @@ def _summed_products(left: Value, right: Value, shape: tuple[Extent, ...]) -> Va
 @lowers("mm", "bmm")
 def _product(lowering: Lowering, node: Node) -> Value:
     left, right = (lowering.value(argument) for argument in node.arguments[:2])
-    return matrix_product(left, right, node.results[0].shape)
+    return matrix_product(lowering, left, right, node.results[0].shape)
 
 
 @lowers("addmm", "baddbmm")
 def _product_plus(lowering: Lowering, node: Node) -> Value:
     kind = node.results[0]
     bias, left, right = (lowering.value(argument) for argument in node.arguments[:3])
-    product = matrix_product(left, right, kind.shape)
+    product = matrix_product(lowering, left, right, kind.shape)
     beta, alpha = keyword(node, 3, "beta", 1), keyword(node, 4, "alpha", 1)
     code = "{0}" if alpha == 1 else f"{{0}} * {literal(alpha, kind.dtype)}"
     if beta != 0:
