@@ -44,7 +44,17 @@ class Imported(NamedTuple):
 
 
 def export(memory: Memory, path: Path, name: str, without: tuple[str, ...] = ()) -> int:
-    """Write everything but the guide's facts; `without` names tasks (patterns) to leave out."""
+    """Write everything but the guide's facts; `without` names tasks (patterns) to leave out.
+
+    Raises UsageError where the file cannot be written.
+    """
+    try:
+        return _export(memory, path, name, without)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _export(memory: Memory, path: Path, name: str, without: tuple[str, ...]) -> int:
     values: dict[int, list[ItemValue]] = defaultdict(list)
     for value in memory.all_values():
         values[value.item].append(value)
