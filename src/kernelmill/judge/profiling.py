@@ -5,7 +5,6 @@ of each thread come from the kernel.
 """
 
 import re
-import select
 import time
 from typing import Any
 
@@ -48,10 +47,10 @@ class Sampler:
         self._look(counting=False)
         while time.monotonic() < deadline:
             self._cell.resume()
-            pause = generator.uniform(*_PAUSES)
-            ready, _, _ = select.select([self._cell.answers], [], [], pause)
+            time.sleep(generator.uniform(*_PAUSES))
+            answered = self._cell.has_answered()
             self._cell.stop()
-            if ready:
+            if answered:
                 break
             self._look(counting=True)
         self._cell.drop(max(0.001, deadline - time.monotonic()))

@@ -114,10 +114,9 @@ class Cell:
 
         return self._guarded(converse)
 
-    @property
-    def answers(self) -> int:
-        """The file on which an answer arrives, for `select`."""
-        return self._channel.fileno()
+    def has_answered(self) -> bool:
+        """Whether an answer has begun to arrive."""
+        return self._channel.ready(0.0)
 
     def send(self, body: dict[str, Any]) -> None:
         """Half of a request; `receive` is the other."""

@@ -59,8 +59,14 @@ class Channel:
 
     def wait(self, timeout: float) -> None:
         """Return when the peer has begun to say something, or has hung up."""
-        if not select.select([self._socket], [], [], timeout)[0]:
+        if not self.ready(timeout):
             raise CellTimeout(timeout)
+
+    def ready(self, seconds: float) -> bool:
+        """Whether there is something to receive, at the latest after this time."""
+        poll = select.poll()  # `select` knows no file beyond the first thousand
+        poll.register(self._socket, select.POLLIN)
+        return bool(poll.poll(1000 * seconds))
 
     def receive(self, timeout: float | None = None) -> Message:
         deadline = None if timeout is None else time.monotonic() + timeout
