@@ -1,6 +1,7 @@
 """Cells: what they can do, what they cannot, and how they end."""
 
 import os
+import resource
 import signal
 import time
 from collections.abc import Iterator
@@ -46,6 +47,22 @@ def test_a_cell_answers(zygote: Zygote) -> None:
         answer = cell.request({"number": 1}, 5).body
     assert answer["got"] == {"number": 1}
     assert answer["arguments"] == {"word": "hello"}
+
+
+def test_many_open_files_are_no_obstacle(zygote: Zygote) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < 2000:
+        pytest.skip(f"this machine allows only {hard} open files")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2000), hard))
+    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
+    try:
+        with spawn(zygote, "echo") as cell:
+            cell.stop()
+            assert cell.timed({"number": 1}, 5).answer["got"] == {"number": 1}
+    finally:
+        for file in held:
+            os.close(file)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 @pytest.mark.parametrize("tier", list(Tier))
