@@ -8,7 +8,8 @@ import numpy.typing as npt
 
 from kernelmill.tensors.layout import EPSILON, is_floating, widen
 
-_CHUNK = 1 << 17
+_CHUNK = 1 << 14
+"""Elements at a time: what is computed of them stays in a cache."""
 _DISCRETE_SLACK = 4
 """Integer outputs (argmax) may differ where rounding decides: this many times eager's own."""
 
@@ -78,10 +79,13 @@ def compare(actual: npt.NDArray[Any], expected: Expected) -> Comparison:
     flat, exact, eager = (a.reshape(-1) for a in (actual, expected.exact, expected.eager))
     squares, worst, wrong_count, worst_relative = 0.0, 0.0, 0, 0.0
     wrong_parts: list[npt.NDArray[np.int64]] = []
+    room = np.empty(min(_CHUNK, flat.size))
     for start in range(0, flat.size, _CHUNK):
         part = slice(start, start + _CHUNK)
         reference = exact[part]
-        error = np.abs(widen(flat[part], expected.dtype) - reference)
+        error = room[: reference.size]
+        np.subtract(widen(flat[part], expected.dtype), reference, out=error)
+        np.abs(error, out=error)
         total = float(np.dot(error, error))
         if not np.isfinite(total):
             error = _forgive_matching_non_finite(

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import platform
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -77,18 +78,18 @@ class _IoVector(ctypes.Structure):
 _MOST_VECTORS = 1024
 
 
-def read_memory(pid: int, spans: list[tuple[int, int]]) -> npt.NDArray[np.uint8]:
+def read_memory(pid: int, spans: Sequence[tuple[int, int]]) -> npt.NDArray[np.uint8]:
     """The bytes of (address, length) spans of another process, one after the other."""
-    result = np.empty(sum(length for _, length in spans), np.uint8)
+    table = _vectors(spans)
+    result = np.empty(int(table[:, 1].sum()), np.uint8)
     target = result.ctypes.data
-    for first in range(0, len(spans), _MOST_VECTORS):
-        part = spans[first : first + _MOST_VECTORS]
-        expected = sum(length for _, length in part)
+    for first in range(0, len(table), _MOST_VECTORS):
+        part = table[first : first + _MOST_VECTORS]
+        expected = int(part[:, 1].sum())
         local = _IoVector(target, expected)
-        remote = (_IoVector * len(part))(*[_IoVector(*span) for span in part])
         count = _libc.process_vm_readv(
-            pid, ctypes.byref(local), ctypes.c_ulong(1), remote, ctypes.c_ulong(len(part)),
-            ctypes.c_ulong(0),
+            pid, ctypes.byref(local), ctypes.c_ulong(1), ctypes.c_void_p(part.ctypes.data),
+            ctypes.c_ulong(len(part)), ctypes.c_ulong(0),
         )  # fmt: skip
         if check(count, "process_vm_readv") != expected:
             raise OSError(14, f"only {count} of {expected} bytes are mapped in process {pid}")
@@ -96,15 +97,23 @@ def read_memory(pid: int, spans: list[tuple[int, int]]) -> npt.NDArray[np.uint8]
     return result
 
 
-def fill_memory(pid: int, spans: list[tuple[int, int]], byte: int) -> None:
+def fill_memory(pid: int, spans: Sequence[tuple[int, int]], byte: int) -> None:
     """Overwrite (address, length) spans of another process's memory with one byte."""
-    for first in range(0, len(spans), _MOST_VECTORS):
-        part = spans[first : first + _MOST_VECTORS]
-        rubbish = np.full(sum(length for _, length in part), byte, np.uint8)
+    table = _vectors(spans)
+    for first in range(0, len(table), _MOST_VECTORS):
+        part = table[first : first + _MOST_VECTORS]
+        rubbish = np.full(int(part[:, 1].sum()), byte, np.uint8)
         local = _IoVector(rubbish.ctypes.data, rubbish.size)
-        remote = (_IoVector * len(part))(*[_IoVector(*span) for span in part])
         count = _libc.process_vm_writev(
-            pid, ctypes.byref(local), ctypes.c_ulong(1), remote, ctypes.c_ulong(len(part)),
-            ctypes.c_ulong(0),
+            pid, ctypes.byref(local), ctypes.c_ulong(1), ctypes.c_void_p(part.ctypes.data),
+            ctypes.c_ulong(len(part)), ctypes.c_ulong(0),
         )  # fmt: skip
         check(count, "process_vm_writev")
+
+
+def _vectors(spans: Sequence[tuple[int, int]]) -> npt.NDArray[np.uint64]:
+    """As the kernel wants them: an address and a length, one after the other."""
+    try:
+        return np.asarray(spans, np.uint64).reshape(-1, 2)
+    except OverflowError as error:
+        raise OSError(14, "an address that no process has") from error
