@@ -133,12 +133,14 @@ class Folding:
         outside, self._work = self._work, product(source.shape).value
         body, element = self._innermost(scope, value, index, names)
         nested = any(line.lstrip().startswith("for ") for line in body.lines)
+        if nested and accumulator == "double":
+            body, element = self._innermost(scope, value, index, names, wide=True)
         heads = [
             f"for (long {n} = 0; {n} < {e.code}; ++{n})"
             for n, e in zip(names, extents, strict=True)
         ]
         outer = scope.child()
-        if self._blocked(value) and not nested:
+        if self._blocked(value) and not nested and not scope.wide:
             part = scope.fresh("p")
             body.lines.append(f"{part} = {fold.combine.format(part, element)};")
             outer.lines += _row_in_blocks(names[-1], extents[-1], body.lines, part, total)
@@ -154,18 +156,23 @@ class Folding:
             _share(outer.lines, f"reduction({fold.simd}:{total})")
         self._work = max(self._work, outside)
         scope.lines += outer.lines
-        return (
-            total
-            if accumulator == value.ctype
-            else scope.define(value.ctype, f"{value.ctype}({total})")
-        )
+        if scope.wide and accumulator == "double":
+            scope.doubles.add(total)
+        elif accumulator != value.ctype:
+            return scope.define(value.ctype, f"{value.ctype}({total})")
+        return total
 
     def _innermost(
-        self, scope: Scope, value: Reduce, index: Index, names: list[str]
+        self, scope: Scope, value: Reduce, index: Index, names: list[str], wide: bool = False
     ) -> tuple[Scope, str]:
-        """The body of the innermost loop, and the element that it folds."""
+        """The body of the innermost loop, and the element that it folds.
+
+        `wide`: a fold of folds computes what is between them in double. There is little of it, and
+        differences of sums may cancel.
+        """
         body = scope.child(*names)
         body.folds += 1
+        body.wide = wide
         source = value.inputs[0]
         place = value.source_index(index, names)
         element = body.value(source, place)
@@ -175,7 +182,7 @@ class Folding:
         return body, element
 
     def _blocked(self, value: Reduce) -> bool:
-        """Whether a sum of floats goes in blocks; what is summed slowly can be summed in double."""
+        """Whether a sum of floats goes in blocks, where it is long and fast."""
         single = value.op == "sum" and value.ctype == "float"
         return single and self._plan.accumulate == "blocked"
 

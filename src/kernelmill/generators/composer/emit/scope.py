@@ -62,6 +62,10 @@ class Scope:
         self.contraction: Contract | None = parent.contraction if parent else None
         self.folds: int = parent.folds if parent else 0
         """How many folds this is inside of."""
+        self.wide: bool = parent.wide if parent else False
+        """Whether floats are computed in double: where they are few and much depends on them."""
+        self.doubles: set[str] = parent.doubles if parent else set()
+        """Names of floats that were."""
         self._kept: list[Value] = parent._kept if parent else []
         self._stored: dict[int, Buffer] = parent._stored if parent else stored or {}
 
@@ -70,6 +74,11 @@ class Scope:
 
     def value(self, value: Value, index: Index) -> str:
         """The element of a value as an expression, written where it belongs."""
+        code = self._element(value, index)
+        known = code in self.doubles or code.startswith("double(")
+        return f"double({code})" if self.wide and value.ctype == "float" and not known else code
+
+    def _element(self, value: Value, index: Index) -> str:
         value = self._stored.get(id(value), value)
         kept = self._kept_row(value, index)
         if kept:
@@ -132,12 +141,13 @@ class Scope:
         return name
 
     def define(self, ctype: str, code: str) -> str:
-        name = self.fresh("t")
-        self.lines.append(f"const {ctype} {name} = {code};")
-        return name
+        return self.declare(f"const {ctype}", code)
 
     def declare(self, ctype: str, code: str) -> str:
         name = self.fresh("t")
+        if self.wide:
+            ctype = ctype.replace("float", "double")
+            self.doubles.add(name)
         self.lines.append(f"{ctype} {name} = {code};")
         return name
 

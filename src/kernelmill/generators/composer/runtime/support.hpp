@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <type_traits>
 #include <utility>
 
 namespace km {
@@ -27,9 +28,9 @@ template <class T>
 [[gnu::always_inline]] inline T positive(T x) { return x > 0 ? x : 0; }
 // NaN stays NaN.
 template <class T>
-[[gnu::always_inline]] inline T clamped_below(T x, T low) { return x < low ? low : x; }
+[[gnu::always_inline]] inline T clamped_below(T x, std::type_identity_t<T> low) { return x < low ? low : x; }
 template <class T>
-[[gnu::always_inline]] inline T clamped_above(T x, T high) { return x > high ? high : x; }
+[[gnu::always_inline]] inline T clamped_above(T x, std::type_identity_t<T> high) { return x > high ? high : x; }
 [[gnu::always_inline]] inline int64_t abs(int64_t x) { return x < 0 ? -x : x; }
 
 // Memory for an intermediate result, until the end of the scope. A little more than asked for, so
