@@ -357,7 +357,7 @@ class Contraction {
   }
 
   void work(int thread, int threads) {
-    const long width = ceil_div(s.columns(), T::W);
+    const long width = std::max(ceil_div(s.columns(), T::W), 1L);
     Range tiles{0, m_tiles()}, vectors{0, width}, mine{0, s.batch * width};
     if (split == Split::batch) mine = share(mine.end, thread, threads);
     if (split == Split::m) tiles = share(tiles.end, thread, threads);
