@@ -74,7 +74,7 @@ def ask(folder: Path) -> tuple[float, list[float]]:
         for number in range(QUESTIONS + 1):
             text = " ".join(dice.choices(WORDS, k=12))
             query = Query(
-                text, "suite/x", "softmax", "cpp", Role.REFINE, "memory", (), 5, 0, anything
+                text, "suite/x", "softmax", "cpp", Role.REFINE, "memory", "", (), 5, 0, anything
             )
             begun = time.perf_counter()
             hints = retriever.retrieve(memory, query, random.Random(number))

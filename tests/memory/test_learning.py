@@ -24,7 +24,7 @@ def anything(_item: Item) -> bool:
 
 
 def ask(text: str = "unroll", **changes: object) -> Query:
-    query = Query(text, "suite/task", "pointwise", "cpp", Role.REFINE, "", (), 0, 0, anything)
+    query = Query(text, "suite/task", "pointwise", "cpp", Role.REFINE, "", "", (), 0, 0, anything)
     return query._replace(**changes)  # type: ignore[arg-type]
 
 

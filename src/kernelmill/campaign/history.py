@@ -22,5 +22,6 @@ class StoredHistory(History):
 
 
 def attempt_seed(campaign: Campaign, task: str, number: int) -> int:
-    """The first attempt draws no lots: it is what the generator would do of itself."""
-    return 0 if number == 1 else seed_of(campaign.settings.seed, task, number)
+    """With seed 0 the first attempt draws no lots: it is what the generator would do of itself."""
+    drawn = number > 1 or campaign.settings.seed != 0
+    return seed_of(campaign.settings.seed, task, number) if drawn else 0

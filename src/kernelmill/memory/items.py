@@ -23,9 +23,6 @@ class ItemKind(enum.StrEnum):
     """A method somebody wrote down."""
 
 
-VALUED = (ItemKind.EXPERIENCE, ItemKind.TRACE, ItemKind.PRACTICE, ItemKind.SKILL)
-
-
 class Role(enum.StrEnum):
     """In what an item is valued. The first two are the stages."""
 
@@ -106,6 +103,8 @@ class ItemValue(msgspec.Struct, frozen=True):
 
 def names_in(text: str) -> tuple[str, ...]:
     """The identifiers a text marks as code."""
-    marked = re.findall(r"`([^`]+)`", text)
-    found = {name for part in marked for name in re.findall(r"[A-Za-z_][\w.:]*\w", part)}
-    return tuple(sorted(found))
+    return identifiers(" ".join(re.findall(r"`([^`]+)`", text)))
+
+
+def identifiers(code: str) -> tuple[str, ...]:
+    return tuple(sorted(set(re.findall(r"[A-Za-z_][\w.:]*\w", code))))

@@ -32,9 +32,7 @@ def learn(
         reward = statistics.normalised(raw)
         memory.set_statistics(backend, statistics.with_reward(raw))
     shown = [
-        hint.item
-        for hint in attempt.context
-        if hint.item is not None and hint.kind != ItemKind.API and hint.why is not None
+        hint.item for hint in attempt.context if hint.item is not None and hint.kind != ItemKind.API
     ]
     move(memory, shown, role, family, reward, step)
     if attempt.parent is not None and role is Role.REFINE:

@@ -17,7 +17,7 @@ _MATCHED = 3
 _SPARE = 4
 """How many times the pool is fetched, since some of what is near is of no use."""
 _MOST_API = 6
-_FACT = Why("named in the code, or of this family")
+_FACT = Why("named in the code, or of the chapter for this stage")
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -55,6 +55,8 @@ class Query(NamedTuple):
     backend: str
     role: Role
     bottleneck: str
+    chapter: str
+    """Of the backend's guide, which is shown whatever the code names."""
     names: Collection[str]
     """What the code at hand calls: facts about these are shown."""
     attempts: int
@@ -82,8 +84,7 @@ class Retriever:
     def retrieve(self, memory: Memory, query: Query, dice: random.Random) -> list[Hint]:
         """Valued items first, the most worth first; then facts, which are never valued."""
         chosen = self._choose(self._pool(memory, query), query, dice)
-        names = {*query.names, *(name for hint in chosen for name in hint.decisions)}
-        facts = memory.api(query.backend, names, query.family)[:_MOST_API]
+        facts = memory.api(query.backend, query.names, query.chapter)[:_MOST_API]
         return [*chosen, *(fact.hint(_FACT) for fact in facts)]
 
     def _pool(self, memory: Memory, query: Query) -> list[_Scored]:

@@ -10,7 +10,7 @@ import msgspec
 from kernelmill.errors import UsageError
 from kernelmill.generators.base import Decisions, Hint, Parent, Proposal, Stage, Why
 from kernelmill.memory import Item, ItemKind, Memory, Role
-from kernelmill.memory.items import names_in
+from kernelmill.memory.items import identifiers
 from kernelmill.memory.learning import learn
 from kernelmill.memory.lessons import bottleneck_of
 from kernelmill.memory.retrieval import Query, Retriever, Settings, choose_start
@@ -23,6 +23,8 @@ from kernelmill.workspace import Attempt, Observation, State, Transaction
 
 _MOST_CHILDREN = 16
 """The latest of what was already tried from the start point."""
+_CONTRACT = "contract"
+"""The chapter of every guide that a draft cannot do without."""
 _STEPS = {"constant": constant_step, "decreasing": decreasing_step}
 
 
@@ -102,7 +104,8 @@ def _query(task: Task, history: History, parent: Parent | None, children: list[A
         backend=history.backend,
         role=role,
         bottleneck=bottleneck,
-        names=() if parent is None else names_in(_code(parent)),
+        chapter=_CONTRACT if role is Role.DRAFT else bottleneck,
+        names=() if parent is None else identifiers(_code(parent)),
         attempts=len(history.attempts),
         stale=_stale(history),
         useful=useful,
@@ -160,7 +163,7 @@ def _stale(history: History) -> int:
 
 
 def _code(parent: Parent) -> str:
-    return " ".join(f"`{text}`" for text in parent.candidate.files.values())
+    return "\n".join(parent.candidate.files.values())
 
 
 def _parse(text: str) -> ValueSettings:
