@@ -68,8 +68,9 @@ class Query(NamedTuple):
 
 
 class _Scored(NamedTuple):
-    score: float
-    near: Near
+    ranked: tuple[float, float]
+    near: Near | None
+    """None for what joined the pool from afar."""
     item: Item
     value: Value
 
@@ -117,13 +118,12 @@ class Retriever:
         scored = []
         for item in items:
             value = self._value(known, item.id, query.family)
-            place = near.get(item.id, Near(item.id, 0.0))
-            if self._settings.rank == "similarity":
-                score = place.similarity
-            else:
-                score = value.value + optimism(value.visits, self._settings.optimism)
-            scored.append(_Scored(score, place, item, value))
-        return sorted(scored, key=lambda one: (-one.score, -one.near.similarity, one.item.id))
+            place = near.get(item.id)
+            closeness = 0.0 if place is None else place.similarity
+            score = value.value + optimism(value.visits, self._settings.optimism)
+            ranked = (score, closeness) if self._settings.rank == "value" else (closeness, score)
+            scored.append(_Scored(ranked, place, item, value))
+        return sorted(scored, key=lambda one: (one.ranked, -one.item.id), reverse=True)
 
     def _value(self, known: dict[tuple[int, str], Value], item: int, family: str) -> Value:
         overall = known.get((item, ""), Value(0.0))
@@ -140,9 +140,10 @@ class Retriever:
         while pool and len(hints) < settings.shown:
             explored = dice.random() < epsilon
             one = pool.pop(dice.randrange(len(pool)) if explored else 0)
-            matched = one.near.similarity == 0.0
-            reason = "cured the same bottleneck" if matched else f"near, by {settings.rank}"
-            why = Why(reason, one.near.similarity, one.value.value, one.value.visits, explored)
+            similarity = None if one.near is None else one.near.similarity
+            near = similarity is not None
+            reason = f"near, by {settings.rank}" if near else "cured the same bottleneck"
+            why = Why(reason, similarity, one.value.value, one.value.visits, explored)
             hints.append(one.item.hint(why))
         return hints
 

@@ -1,12 +1,12 @@
 """The contract of a strategy: a task's history in, a proposal out; then it sees what came of it."""
 
 import hashlib
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
 from kernelmill.generators.base import Parent, Proposal, Stage
+from kernelmill.memory.values import draft_reward, refine_reward
 from kernelmill.tasks.task import Task
 from kernelmill.workspace import Attempt, Observation, State, Transaction
 
@@ -75,10 +75,8 @@ def rewards(attempts: Sequence[Attempt]) -> list[float]:
     best: float | None = None
     found = []
     for attempt in attempts:
-        if attempt.state != State.PASSED or not attempt.ratio:
-            found.append(-1.0)
-            continue
-        gain = math.inf if best is None else math.log(attempt.ratio) - math.log(best)
-        found.append(math.tanh(gain))
-        best = max(best or 0.0, attempt.ratio)
+        ratio = attempt.ratio if attempt.state == State.PASSED else None
+        found.append(draft_reward(bool(ratio)) if best is None else refine_reward(ratio, best))
+        if ratio:
+            best = max(best or 0.0, ratio)
     return found

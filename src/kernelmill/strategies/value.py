@@ -1,6 +1,5 @@
 """EvoKernel's way: what is shown and what is refined is chosen by values learned from verdicts."""
 
-import math
 import random
 from functools import partial
 from typing import Literal
@@ -15,7 +14,7 @@ from kernelmill.memory.learning import learn
 from kernelmill.memory.lessons import bottleneck_of
 from kernelmill.memory.retrieval import Query, Retriever, Settings, choose_start
 from kernelmill.memory.subjects import described, task_subject
-from kernelmill.memory.values import constant_step, decreasing_step
+from kernelmill.memory.values import constant_step, decreasing_step, refine_reward
 from kernelmill.strategies.base import History, Strategy
 from kernelmill.strategies.instructions import instruction
 from kernelmill.tasks.task import Task
@@ -147,10 +146,7 @@ def _outcome(attempt: Attempt) -> str:
 
 def _worth(child: Attempt, start: Attempt | None) -> float:
     """Against its start: whether the change was for the better."""
-    if not child.ratio:
-        return -1.0
-    before = (start.ratio if start is not None else None) or 1.0
-    return math.tanh(math.log(child.ratio / before))
+    return refine_reward(child.ratio, (start.ratio if start is not None else None) or 1.0)
 
 
 def _stale(history: History) -> int:
