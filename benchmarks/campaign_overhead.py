@@ -37,7 +37,7 @@ class UnseenTexts(ReplayGenerator):
         old = draft.candidate
         text = f"{old.files['kernel.cpp']}\n// {proposal.seed} {time.time_ns()}\n"
         files = {**old.files, "kernel.cpp": text}
-        return Draft(Candidate(files, old.origin, old.name), draft.decisions, cost_usd=0.0)
+        return Draft(Candidate(files, old.origin, old.name), draft.decisions)
 
 
 def main() -> None:

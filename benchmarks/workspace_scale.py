@@ -17,6 +17,7 @@ from rich.table import Table
 
 from kernelmill.candidate import Candidate, Origin
 from kernelmill.generators.base import Draft, Hint, Parent, Proposal, Stage
+from kernelmill.generators.calls import Call
 from kernelmill.judge import Evidence, Gate, Interval, Latency, Verdict
 from kernelmill.judge.verdict import Trial
 from kernelmill.report import summarise
@@ -83,7 +84,8 @@ def fill(folder: Path, count: int) -> None:
             parent = parents.get(position)
             proposal = Proposal(task, "cpp", Stage.REFINE, number, parent, HINTS, "Make it faster.")
             best = parent is None or ratio(verdict) > ratio(parent.verdict)
-            draft = Draft(candidate, {"tile": dice.randrange(64)}, cost_usd=0.001)
+            calls = (Call("generator", "scripted", 1000, 500, 0.001, 1.0),)
+            draft = Draft(candidate, {"tile": dice.randrange(64)}, calls=calls)
             result = Result(proposal, Seconds(1, 1, 0, 3), draft, verdict, champion=best)
             workspace.complete(claim, result, lambda *_: None)
             if best:

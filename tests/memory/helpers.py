@@ -1,6 +1,6 @@
 """Items and memories for the tests."""
 
-from kernelmill.generators.base import Choice
+from kernelmill.generators.decisions import Choice
 from kernelmill.memory import ItemKind, Memory, NewItem, Provenance, Role
 from kernelmill.workspace.database import database_in_memory
 

@@ -6,10 +6,22 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from kernelmill.errors import UsageError, WorkspaceError
-from kernelmill.workspace import Attempt, State, Transaction, VerdictKind, Workspace
+from kernelmill.generators.calls import Call
+from kernelmill.generators.planning import Guidance, Method, Plan
+from kernelmill.workspace import (
+    Attempt,
+    Planned,
+    Result,
+    Seconds,
+    State,
+    Transaction,
+    VerdictKind,
+    Workspace,
+)
 from samples import SETTINGS, make_result, make_verdict, new_tasks
 
 
@@ -102,6 +114,33 @@ def test_what_is_stored_comes_back(tmp_path: Path) -> None:
             workspace.campaign(7)
         with pytest.raises(UsageError, match="no attempt 99"):
             workspace.attempt(99)
+
+
+def test_what_was_asked_and_planned_comes_back(tmp_path: Path) -> None:
+    calls = (
+        Call("planner", "m", 900, 50, 0.01, 2.0),
+        Call("optimizer", "m", None, None, None, 9.0, "cut short", cached=True),
+    )
+    plan = Plan("fuse", ("one pass",), "memory 0.2", "arithmetic: 0.01", "memory 0.4")
+    method = Method("fuse", "Read once.", "memory share up", {"fuse": True}, 3)
+    guidance = Guidance("r1", "memory", "high", "streaming", ("memory 0.2",), (method,), {})
+    with Workspace(tmp_path, create=True) as workspace:
+        campaign = workspace.create_campaign(SETTINGS, new_tasks("suite/task"))
+        made = make_result()
+        assert made.draft is not None
+        draft = msgspec.structs.replace(made.draft, calls=calls, plan=plan)
+        proposal = msgspec.structs.replace(made.proposal, guidance=guidance)
+        result = msgspec.structs.replace(made, draft=draft, proposal=proposal)
+        claims = [workspace.claim(campaign, 1) for _ in range(2)]
+        assert claims[0] is not None and claims[1] is not None
+        attempt = workspace.complete(claims[0], result, ignore)
+        assert (attempt.tokens_in, attempt.cost_usd) == (None, None)
+        assert workspace.calls(attempt.id) == list(calls)
+        assert workspace.planned(attempt.id) == Planned(guidance, plan, None)
+        declined = Result(made.proposal, Seconds(), declined="no answer", in_vain=calls[:1])
+        second = workspace.complete(claims[1], declined, ignore)
+        assert (second.tokens_in, second.cost_usd) == (900, 0.01)
+        assert workspace.planned(second.id) is None
 
 
 def test_the_same_source_is_stored_once_and_an_unknown_price_is_not_zero(tmp_path: Path) -> None:

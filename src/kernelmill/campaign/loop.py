@@ -19,6 +19,7 @@ from kernelmill.campaign.limits import Ending, Limits
 from kernelmill.campaign.watcher import Watcher
 from kernelmill.errors import TaskError
 from kernelmill.generators.base import Declined, Draft, Generator, Proposal
+from kernelmill.generators.calls import Call
 from kernelmill.judge import Judge, Verdict
 from kernelmill.judge.verdict import MARGIN
 from kernelmill.strategies import History, Strategy
@@ -38,6 +39,7 @@ class _Work(NamedTuple):
 class _Prepared(NamedTuple):
     draft: Draft | None
     declined: str
+    in_vain: tuple[Call, ...]
     generate_seconds: float
     build_seconds: float
 
@@ -152,12 +154,13 @@ class Loop:
             try:
                 draft = self._generator.write(proposal)
             except Declined as declined:
-                return _Prepared(None, str(declined), time.perf_counter() - begun, 0.0)
+                seconds = time.perf_counter() - begun
+                return _Prepared(None, str(declined), declined.calls, seconds, 0.0)
             generating = time.perf_counter() - begun
         with quiet.building():
             begun = time.perf_counter()
             self._judge.build_ahead(draft.candidate)
-        return _Prepared(draft, "", generating, time.perf_counter() - begun)
+        return _Prepared(draft, "", (), generating, time.perf_counter() - begun)
 
     def _finish_first(self) -> None:
         """Judge and store the attempt that was begun first."""
@@ -177,15 +180,16 @@ class Loop:
         self._store(one, prepared, judged, waited)
 
     def _judged(self, work: _Work, draft: Draft) -> _Judged:
-        """The verdict; a second one, from a process of its own, where it beats the incumbent."""
+        """The verdict; a second one, from a process of its own, where it beats an incumbent."""
         begun = time.perf_counter()
         self._watcher.working(work.task.id, "judging")
         verdict = self._judge.verify(work.task, draft.candidate, brief=True)
         confirming = None
-        if self._beats(work.id, verdict, 1 + MARGIN):
+        champion = self._beats(work.id, verdict, 1 + MARGIN)
+        if champion and work.id in self._champions:
             self._watcher.working(work.task.id, "confirming")
             confirming = self._judge.verify(work.task, draft.candidate, brief=True)
-        champion = confirming is not None and self._beats(work.id, confirming, 1.0)
+            champion = self._beats(work.id, confirming, 1.0)
         return _Judged(verdict, confirming, champion, time.perf_counter() - begun)
 
     def _beats(self, task: int, verdict: Verdict, margin: float) -> bool:
@@ -210,6 +214,7 @@ class Loop:
             judged.confirming if judged is not None else None,
             judged is not None and judged.champion,
             prepared.declined,
+            prepared.in_vain,
         )
         attempt = self._workspace.complete(one.claim, result, self._strategy.observe)
         if result.champion:

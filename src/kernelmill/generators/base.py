@@ -7,12 +7,11 @@ from typing import ClassVar
 import msgspec
 
 from kernelmill.candidate import Candidate
+from kernelmill.generators.calls import Call
+from kernelmill.generators.decisions import Decisions
+from kernelmill.generators.planning import Diagnosis, Guidance, Plan
 from kernelmill.judge import Verdict
 from kernelmill.tasks.task import Task
-
-Choice = bool | int | str
-Decisions = dict[str, Choice]
-"""How a kernel is made, in the words the composer, the skills and the memory share."""
 
 
 class Stage(enum.StrEnum):
@@ -67,6 +66,8 @@ class Proposal(msgspec.Struct, frozen=True):
     parent: Parent | None = None
     context: tuple[Hint, ...] = ()
     instruction: str = ""
+    guidance: Guidance | None = None
+    """Where the strategy goes by methods: one of them is planned before anything is written."""
 
 
 class Draft(msgspec.Struct, frozen=True):
@@ -76,14 +77,18 @@ class Draft(msgspec.Struct, frozen=True):
     decisions: Decisions = {}
     prediction: str = ""
     """What it expects to change, checked against the verdict afterwards."""
-    tokens_in: int | None = None
-    tokens_out: int | None = None
-    cost_usd: float | None = None
-    """None where the price is unknown."""
+    plan: Plan | None = None
+    diagnosis: Diagnosis | None = None
+    calls: tuple[Call, ...] = ()
 
 
 class Declined(Exception):
     """It cannot write this one; the message names what stands in the way."""
+
+    def __init__(self, message: str, calls: tuple[Call, ...] = ()) -> None:
+        super().__init__(message)
+        self.calls = calls
+        """What it cost all the same."""
 
 
 class Generator(ABC):

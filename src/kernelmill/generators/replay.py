@@ -5,7 +5,8 @@ from pathlib import Path
 from kernelmill.backends import get_backend
 from kernelmill.candidate import MODEL_FILE, Origin, read_candidate
 from kernelmill.errors import GeneratorUnavailable
-from kernelmill.generators.base import Choice, Declined, Draft, Generator, Proposal
+from kernelmill.generators.base import Declined, Draft, Generator, Proposal
+from kernelmill.generators.decisions import Choice
 
 _DECISION = "recording"
 
@@ -35,7 +36,7 @@ class ReplayGenerator(Generator):
             raise Declined(f"all recordings of {proposal.task.id} were shown: {len(recordings)}")
         path = left[proposal.seed % len(left)]
         origin = Origin.FILE if self._folder else Origin.SHIPPED
-        return Draft(read_candidate(path, origin), {_DECISION: path.name}, cost_usd=0.0)
+        return Draft(read_candidate(path, origin), {_DECISION: path.name})
 
     def check(self, backend: str) -> None:
         root = self._root(backend)

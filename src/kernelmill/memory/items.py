@@ -6,7 +6,8 @@ import re
 
 import msgspec
 
-from kernelmill.generators.base import Decisions, Hint, Why
+from kernelmill.generators.base import Hint, Why
+from kernelmill.generators.decisions import Decisions
 from kernelmill.memory.values import Value
 
 

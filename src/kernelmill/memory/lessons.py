@@ -5,7 +5,8 @@ import math
 from collections.abc import Callable, Iterator
 
 from kernelmill.candidate import Candidate
-from kernelmill.generators.base import Decisions, Parent
+from kernelmill.generators.base import Parent
+from kernelmill.generators.decisions import Decisions
 from kernelmill.judge import Verdict
 from kernelmill.judge.verdict import MARGIN
 from kernelmill.memory.items import Item, ItemKind, NewItem, Provenance, Role

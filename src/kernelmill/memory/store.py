@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kernelmill.errors import WorkspaceError
-from kernelmill.generators.base import Decisions
+from kernelmill.generators.decisions import Decisions
 from kernelmill.memory.embedding import Embedder, HashedWords, Vectors, get_embedder
 from kernelmill.memory.items import Item, ItemKind, ItemValue, NewItem, Provenance, Role
 from kernelmill.memory.values import RewardStatistics, Value

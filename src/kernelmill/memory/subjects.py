@@ -1,6 +1,6 @@
 """What similarity is measured on: a task, what was done, and how far one is."""
 
-from kernelmill.generators.base import Decisions
+from kernelmill.generators.decisions import Decisions
 from kernelmill.tasks.task import Task
 
 _MOST_OPERATORS = 24

@@ -7,7 +7,8 @@ from typing import Literal
 import msgspec
 
 from kernelmill.errors import UsageError
-from kernelmill.generators.base import Decisions, Hint, Parent, Proposal, Stage, Why
+from kernelmill.generators.base import Hint, Parent, Proposal, Stage, Why
+from kernelmill.generators.decisions import Decisions
 from kernelmill.memory import Item, ItemKind, Memory, Role
 from kernelmill.memory.items import identifiers
 from kernelmill.memory.learning import learn

@@ -5,7 +5,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from kernelmill.generators.base import Decisions, Draft, Hint, Proposal, Stage
+from kernelmill.generators.base import Draft, Hint, Proposal, Stage
+from kernelmill.generators.calls import Call
+from kernelmill.generators.decisions import Decisions
+from kernelmill.generators.planning import Diagnosis, Guidance, Plan
 from kernelmill.judge import Verdict
 from kernelmill.tasks.task import Task
 
@@ -96,6 +99,12 @@ class Result(msgspec.Struct, frozen=True):
     confirming: Verdict | None = None
     champion: bool = False
     declined: str = ""
+    in_vain: tuple[Call, ...] = ()
+    """What a decline cost."""
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        return self.in_vain if self.draft is None else self.draft.calls
 
     @property
     def deciding(self) -> Verdict | None:
@@ -137,6 +146,14 @@ class Attempt(msgspec.Struct, frozen=True):
     decisions: Decisions
     context: tuple[Hint, ...]
     done_at: str
+
+
+class Planned(msgspec.Struct, frozen=True):
+    """What was allowed, planned and diagnosed for an attempt."""
+
+    guidance: Guidance | None
+    plan: Plan | None
+    diagnosis: Diagnosis | None
 
 
 class Observation(NamedTuple):

@@ -11,7 +11,9 @@ import msgspec
 
 from kernelmill.candidate import Candidate, Origin
 from kernelmill.errors import UsageError, WorkspaceError
-from kernelmill.generators.base import Decisions, Hint
+from kernelmill.generators.base import Hint
+from kernelmill.generators.calls import Call, bill
+from kernelmill.generators.decisions import Decisions
 from kernelmill.judge import Verdict
 from kernelmill.tasks.task import Task
 from kernelmill.workspace.database import Transaction, clear_errors, open_database, transaction
@@ -28,6 +30,7 @@ from kernelmill.workspace.records import (
     NewTask,
     Observation,
     Outcome,
+    Planned,
     Result,
     Seconds,
     Totals,
@@ -179,6 +182,7 @@ class Workspace:
             ):
                 if verdict is not None:
                     self._store_verdict(claim.attempt, kind, verdict)
+            self._store_making(claim.attempt, result)
             attempt = self.attempt(claim.attempt)
             if result.champion:
                 self._run(
@@ -230,6 +234,18 @@ class Workspace:
                 return unpacked(row["body"], Verdict)
         return None
 
+    def calls(self, attempt: int) -> list[Call]:
+        """What was asked of models for it, in order."""
+        return [
+            msgspec.convert(dict(row), Call, strict=False)
+            for row in self._all("calls", attempt=attempt)
+        ]
+
+    def planned(self, attempt: int) -> Planned | None:
+        for row in self._all("plan", attempt=attempt):
+            return unpacked(row["body"], Planned)
+        return None
+
     def store_final(self, attempt: int, verdict: Verdict) -> None:
         self._store_verdict(attempt, VerdictKind.FINAL, verdict)
 
@@ -256,6 +272,18 @@ class Workspace:
 
     def _store_verdict(self, attempt: int, kind: VerdictKind, verdict: Verdict) -> None:
         self._run("insert_verdict", attempt=attempt, kind=kind, body=packed(verdict))
+
+    def _store_making(self, attempt: int, result: Result) -> None:
+        for number, call in enumerate(result.calls, start=1):
+            self._run("insert_call", attempt=attempt, number=number, **msgspec.structs.asdict(call))
+        draft = result.draft
+        planned = Planned(
+            result.proposal.guidance,
+            draft.plan if draft is not None else None,
+            draft.diagnosis if draft is not None else None,
+        )
+        if any(msgspec.structs.astuple(planned)):
+            self._run("insert_plan", attempt=attempt, body=packed(planned))
 
     def _owner_name(self) -> str:
         return "" if self._owner is None else self._owner.name
@@ -291,9 +319,7 @@ def _columns(result: Result) -> dict[str, Any]:
         "reason": _reason(result),
         "latency_ms": latency.candidate_ms if latency is not None else None,
         "ratio": latency.over_eager.ratio if latency is not None else None,
-        "tokens_in": draft.tokens_in if draft is not None else None,
-        "tokens_out": draft.tokens_out if draft is not None else None,
-        "cost_usd": draft.cost_usd if draft is not None else None,
+        **msgspec.structs.asdict(bill(result.calls)),
         "prediction": draft.prediction if draft is not None else "",
         "decisions": _json(draft.decisions if draft is not None else {}),
         "origin": candidate.origin if candidate is not None else None,

@@ -3,9 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelmill.generators.base import Decisions, Hint, Proposal, Stage
+from kernelmill.generators.base import Hint, Proposal, Stage
 from kernelmill.generators.composer.choosing import choose
 from kernelmill.generators.composer.decisions import CATALOGUE, Plan, is_choice, usual
+from kernelmill.generators.decisions import Decisions
 from samples import make_task
 
 OPEN = ("accumulate", "lanes", "parallel", "specialise")

@@ -13,10 +13,11 @@ import torch.nn.functional as F
 
 from kernelmill.backends.cpp.source_rules import check_text
 from kernelmill.backends.python_rules import PythonRules
-from kernelmill.generators.base import Choice, Declined
+from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.decisions import CATALOGUE, Plan
 from kernelmill.generators.composer.emit.program import Program
 from kernelmill.generators.composer.trace import trace_model
+from kernelmill.generators.decisions import Choice
 from kernelmill.tasks.module import widened
 from kernelmill.tasks.task import Kind, Task, Variant
 from kernelmill.tensors.torch_side import describe

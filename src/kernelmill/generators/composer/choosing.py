@@ -3,8 +3,9 @@
 import random
 from collections.abc import Sequence
 
-from kernelmill.generators.base import Choice, Decisions, Hint, Proposal
+from kernelmill.generators.base import Hint, Proposal
 from kernelmill.generators.composer.decisions import CATALOGUE, is_choice, usual
+from kernelmill.generators.decisions import Choice, Decisions
 
 _AS_THEY_ARE = 0.5
 """How often a draft without any context takes the usual choices."""

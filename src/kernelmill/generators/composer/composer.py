@@ -46,7 +46,7 @@ class Composer(Generator):
         decisions = choose(proposal, self._open_decisions(proposal.task, graph), self._cold)
         program = Program(graph, Plan(decisions))
         candidate = Candidate(program.files(proposal.task), Origin.COMPOSER, proposal.task.id)
-        return Draft(candidate, decisions, cost_usd=0.0)
+        return Draft(candidate, decisions)
 
     def trace(self, task: Task) -> Graph:
         """The graph of a task; raises Declined."""

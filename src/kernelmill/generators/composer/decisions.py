@@ -7,7 +7,7 @@ the verdict says so.
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from kernelmill.generators.base import Choice, Decisions
+from kernelmill.generators.decisions import Choice, Decisions
 
 
 class Decision(NamedTuple):

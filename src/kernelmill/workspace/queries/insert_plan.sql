@@ -1,0 +1,1 @@
+INSERT INTO plans (attempt, body) VALUES (:attempt, :body)

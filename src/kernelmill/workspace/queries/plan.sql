@@ -1,0 +1,1 @@
+SELECT body FROM plans WHERE attempt = :attempt
