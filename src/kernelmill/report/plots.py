@@ -43,8 +43,12 @@ def solved_plot(summary: Summary) -> Markup:
         points += [(number, count - 1), (number, count)]
     points.append((most, len(numbers)))
     parts = [_axes(frame), _line(frame, points)]
-    parts.append(_text(frame.x(most), _HEIGHT - 10, f"{most} attempts a task", "end"))
+    for number in sorted({1, *range(5, most + 1, max(5, most // 30 * 5)), most}):
+        parts.append(_text(frame.x(number), _HEIGHT - 20, str(number), "middle"))
+    parts.append(_text(frame.x(most), _HEIGHT - 6, "attempts a task", "end"))
     parts.append(_text(4, frame.y(frame.y_end) - 6, f"{len(summary.tasks)} tasks"))
+    if len(numbers) < len(summary.tasks):
+        parts.append(_text(frame.x(most), frame.y(len(numbers)) - 6, f"{len(numbers)}", "end"))
     return _svg(_WIDTH, _HEIGHT, parts)
 
 
@@ -73,7 +77,7 @@ def speedup_plot(summary: Summary) -> Markup:
 def trajectory_plot(trajectory: Sequence[Step], attempts: int) -> Markup:
     """The best ratio of one task over its attempts; the dashed line is eager."""
     best = max((step.ratio for step in trajectory), default=1.0)
-    frame = _Frame(_SMALL_WIDTH, _SMALL_HEIGHT, 8, max(1, attempts), 0, max(1.0, best) * 1.1)
+    frame = _Frame(_SMALL_WIDTH, _SMALL_HEIGHT, 8, max(1, attempts), 0, max(1.0, best) * 1.3)
     points: list[tuple[float, float]] = []
     for step in trajectory:
         if points:
@@ -83,15 +87,17 @@ def trajectory_plot(trajectory: Sequence[Step], attempts: int) -> Markup:
         points.append((attempts, points[-1][1]))
     eager = _line(frame, [(0, 1), (frame.x_end, 1)], "eager")
     parts = [eager, _line(frame, points), *(_dot(frame, step) for step in trajectory)]
+    if trajectory:
+        parts.append(_text(frame.x(attempts), frame.y(best) - 4, f"{best:.2f}x", "end"))
     return _svg(_SMALL_WIDTH, _SMALL_HEIGHT, parts)
 
 
 def lineage_plot(lineage: Sequence[Attempt]) -> Markup:
     """From the first ancestor to the champion."""
-    step, height = 110, 64
+    step, height, edge = 110, 64, 40
     parts = []
     for index, attempt in enumerate(lineage):
-        x = 24 + index * step
+        x = edge + index * step
         if index:
             parts.append(
                 Markup('<line class="axis" x1="{}" y1="24" x2="{}" y2="24"/>').format(
@@ -103,7 +109,7 @@ def lineage_plot(lineage: Sequence[Attempt]) -> Markup:
         label = f"{attempt.ratio:.2f}x" if attempt.ratio is not None else str(attempt.gate)
         parts.append(_text(x, 48, f"#{attempt.id}", "middle"))
         parts.append(_text(x, 60, label, "middle"))
-    return _svg(48 + step * max(0, len(lineage) - 1), height, parts)
+    return _svg(2 * edge + step * max(0, len(lineage) - 1), height, parts)
 
 
 def _svg(width: int, height: int, parts: Sequence[Markup]) -> Markup:

@@ -1,7 +1,9 @@
 """A campaign in figures. Reads the workspace, never the loop."""
 
 import itertools
+import statistics
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 
@@ -42,6 +44,23 @@ class TaskSummary(msgspec.Struct, frozen=True):
     """Of the champion, first ancestor first."""
 
 
+class Speedups(NamedTuple):
+    """Ratios of several champions to one baseline."""
+
+    count: int
+    geometric_mean: float
+    median: float
+
+    @classmethod
+    def of(cls, ratios: list[float]) -> "Speedups | None":
+        if not ratios:
+            return None
+        return cls(len(ratios), statistics.geometric_mean(ratios), statistics.median(ratios))
+
+    def __str__(self) -> str:
+        return f"geomean {self.geometric_mean:.2f}x, median {self.median:.2f}x"
+
+
 class Summary(msgspec.Struct, frozen=True):
     campaign: Campaign
     totals: Totals
@@ -53,9 +72,21 @@ class Summary(msgspec.Struct, frozen=True):
         return [task for task in self.tasks if task.champion is not None]
 
     @property
+    def latencies(self) -> list[Latency]:
+        return [task.latency for task in self.tasks if task.latency is not None]
+
+    @property
     def faster(self) -> int:
-        latencies = [task.latency for task in self.tasks if task.latency is not None]
-        return sum(latency.over_eager.verdict == "faster" for latency in latencies)
+        return sum(latency.over_eager.verdict == "faster" for latency in self.latencies)
+
+    @property
+    def over_eager(self) -> Speedups | None:
+        return Speedups.of([latency.over_eager.ratio for latency in self.latencies])
+
+    @property
+    def over_compile(self) -> Speedups | None:
+        intervals = [latency.over_compile for latency in self.latencies]
+        return Speedups.of([interval.ratio for interval in intervals if interval is not None])
 
     @property
     def evidence(self) -> Evidence | None:

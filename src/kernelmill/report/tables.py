@@ -31,6 +31,10 @@ def conclusion(summary: Summary) -> str:
         f"{len(summary.solved)} of {len(summary.tasks)} tasks solved, {summary.faster} faster than "
         f"eager, in {totals.done} attempts; cost {money(totals)}"
     ]
+    if summary.over_eager is not None:
+        lines.append(f"over eager: {summary.over_eager}")
+    if (compiled := summary.over_compile) is not None:
+        lines.append(f"over torch.compile: {compiled} ({compiled.count} tasks)")
     lines += [
         f"set aside: {task.name}: {task.set_aside}" for task in summary.tasks if task.set_aside
     ]
