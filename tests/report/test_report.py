@@ -42,6 +42,7 @@ def test_the_figures(workspace: Workspace) -> None:
     text = conclusion(summary)
     assert "1 of 3 tasks solved, 1 faster than eager, in 5 attempts" in text
     assert "cost 2.00 USD and unknown for 1 attempts" in text
+    assert "over eager: geomean 2.90x, median 2.90x" in text
 
 
 def test_the_table_fits_and_names_every_task(workspace: Workspace) -> None:
@@ -56,7 +57,8 @@ def test_the_page_stands_alone(workspace: Workspace, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     write_page(summarise(workspace, workspace.campaign()), page)
     text = page.read_text()
-    assert text.count("<svg") == text.count("</svg>") == 2 + 3 + 1
+    assert text.count("<svg") == text.count("</svg>") == 2 + 3
+    assert "Every champion was written from nothing." in text
     assert "<broken>" not in text and "it is &lt;broken&gt;" in text
     assert not re.search(r"(src|href)=|https?://|<script|nan", text)
     with pytest.raises(UsageError, match="cannot write"):

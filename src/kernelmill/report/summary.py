@@ -47,7 +47,7 @@ class TaskSummary(msgspec.Struct, frozen=True):
 class Speedups(NamedTuple):
     """Ratios of several champions to one baseline."""
 
-    count: int
+    tasks: int
     geometric_mean: float
     median: float
 

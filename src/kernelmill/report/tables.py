@@ -34,7 +34,7 @@ def conclusion(summary: Summary) -> str:
     if summary.over_eager is not None:
         lines.append(f"over eager: {summary.over_eager}")
     if (compiled := summary.over_compile) is not None:
-        lines.append(f"over torch.compile: {compiled} ({compiled.count} tasks)")
+        lines.append(f"over torch.compile: {compiled} ({compiled.tasks} tasks)")
     lines += [
         f"set aside: {task.name}: {task.set_aside}" for task in summary.tasks if task.set_aside
     ]
