@@ -5,10 +5,10 @@ import pytest
 from kernelmill.errors import UsageError
 from kernelmill.generators.base import Stage
 from kernelmill.strategies import Strategy, get_strategy, strategy_names
-from kernelmill.strategies.base import rewards
 from kernelmill.strategies.best_of_n import BestOfN
 from kernelmill.strategies.conformance import HISTORIES, StrategyConformance, make_attempt
 from kernelmill.strategies.refine import Refine
+from kernelmill.strategies.tried import tried_hints
 from kernelmill.workspace import State
 from samples import make_task
 
@@ -47,7 +47,14 @@ def test_refine_repairs_the_last_failure_then_improves_the_best() -> None:
     assert all(hint.kind == "trace" for hint in mixed.context)
 
 
-def test_rewards_are_relative_to_the_best_before() -> None:
-    states = [(State.REFUSED, None), (State.PASSED, 1.0), (State.PASSED, 2.0), (State.PASSED, 1.0)]
+def test_what_was_tried_is_seen_in_the_light_of_the_start() -> None:
+    states = [
+        (State.REFUSED, None),
+        (State.PASSED, 1.0),
+        (State.PASSED, 2.0),
+        (State.DECLINED, None),
+    ]
     attempts = [make_attempt(n, state, ratio) for n, (state, ratio) in enumerate(states, 1)]
-    assert rewards(attempts) == pytest.approx([-1, 1, 0.6, -0.6])
+    hints = tried_hints(attempts, attempts[2])
+    assert [hint.outcome for hint in hints] == pytest.approx([-1, -0.6, 0])
+    assert [hint.outcome for hint in tried_hints(attempts[:1], attempts[0])] == [-1]

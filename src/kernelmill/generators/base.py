@@ -42,7 +42,10 @@ class Hint(msgspec.Struct, frozen=True):
     decisions: Decisions = {}
     """What it speaks of; empty where it is only text."""
     outcome: float | None = None
-    """How well that went, from -1 to 1; None where it was never tried."""
+    """How well that went, from -1 to 1; None where it was never tried.
+
+    An attempt on the task itself is seen in the light of the parent, where that one passed.
+    """
     why: Why | None = None
 
 

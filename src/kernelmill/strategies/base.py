@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from kernelmill.generators.base import Parent, Proposal, Stage
-from kernelmill.memory.values import draft_reward, refine_reward
 from kernelmill.tasks.task import Task
 from kernelmill.workspace import Attempt, Observation, State, Transaction
 
@@ -64,19 +63,3 @@ def seed_of(campaign_seed: int, task: str, number: int) -> int:
     """A seed for one attempt that does not depend on the order of work."""
     text = f"{campaign_seed}\0{task}\0{number}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:_SEED_BYTES], "big")
-
-
-def rewards(attempts: Sequence[Attempt]) -> list[float]:
-    """How well each went, from -1 to 1, in the light of the best before it.
-
-    A draft that passes gets 1. A refinement gets tanh(ln b - ln l), for its own latency l and the
-    best before it b, both as shares of eager's. Whatever is refused gets -1.
-    """
-    best: float | None = None
-    found = []
-    for attempt in attempts:
-        ratio = attempt.ratio if attempt.state == State.PASSED else None
-        found.append(draft_reward(bool(ratio)) if best is None else refine_reward(ratio, best))
-        if ratio:
-            best = max(best or 0.0, ratio)
-    return found

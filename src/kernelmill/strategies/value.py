@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from kernelmill.errors import UsageError
-from kernelmill.generators.base import Hint, Parent, Proposal, Stage, Why
+from kernelmill.generators.base import Parent, Proposal, Stage
 from kernelmill.generators.decisions import Decisions
 from kernelmill.memory import Item, ItemKind, Memory, Role
 from kernelmill.memory.items import identifiers
@@ -15,14 +15,13 @@ from kernelmill.memory.learning import learn
 from kernelmill.memory.lessons import bottleneck_of
 from kernelmill.memory.retrieval import Query, Retriever, Settings, choose_start
 from kernelmill.memory.subjects import described, task_subject
-from kernelmill.memory.values import constant_step, decreasing_step, refine_reward
+from kernelmill.memory.values import constant_step, decreasing_step
 from kernelmill.strategies.base import History, Strategy
 from kernelmill.strategies.instructions import instruction
+from kernelmill.strategies.tried import answered, tried_hints
 from kernelmill.tasks.task import Task
 from kernelmill.workspace import Attempt, Observation, State, Transaction
 
-_MOST_CHILDREN = 16
-"""The latest of what was already tried from the start point."""
 _CONTRACT = "contract"
 """The chapter of every guide that a draft cannot do without."""
 _STEPS = {"constant": constant_step, "decreasing": decreasing_step}
@@ -49,15 +48,17 @@ class ValueDriven(Strategy):
         dice = random.Random(history.seed)
         start = self._start(memory, history, dice)
         parent = None if start is None else history.parent(start)
-        children = _children(history, start)
-        query = _query(task, history, parent, children)
+        query = _query(task, history, parent)
         return Proposal(
             task,
             history.backend,
             history.stage,
             history.seed,
             parent=parent,
-            context=(*self._retriever.retrieve(memory, query, dice), *_shown(children, start)),
+            context=(
+                *self._retriever.retrieve(memory, query, dice),
+                *tried_hints(history.attempts, start),
+            ),
             instruction=instruction(history.stage, parent),
         )
 
@@ -77,7 +78,7 @@ class ValueDriven(Strategy):
         passed = {one.id: one for one in history.attempts if one.state == State.PASSED}
         traces = memory.of_attempts(passed)
         if not traces:
-            tried = [one for one in history.attempts if one.state != State.DECLINED]
+            tried = answered(history.attempts)
             return history.best or (tried[-1] if tried else None)
         values = memory.values([item.id for item in traces.values()], Role.START)
         number = len(history.attempts)
@@ -85,12 +86,12 @@ class ValueDriven(Strategy):
         return passed[chosen.provenance.attempt or 0]
 
 
-def _query(task: Task, history: History, parent: Parent | None, children: list[Attempt]) -> Query:
+def _query(task: Task, history: History, parent: Parent | None) -> Query:
     role = Role.DRAFT if history.stage is Stage.DRAFT else Role.REFINE
     at_hand = parent.decisions if parent is not None and parent.verdict.passed else {}
     bottleneck = bottleneck_of(parent) if role is Role.REFINE else ""
     own = {attempt.id for attempt in history.attempts}
-    tried = [child.decisions for child in children if child.decisions]
+    tried = [attempt.decisions for attempt in history.attempts if attempt.decisions]
 
     def useful(item: Item) -> bool:
         if item.kind is ItemKind.TRACE and item.provenance.attempt in own:
@@ -113,7 +114,7 @@ def _query(task: Task, history: History, parent: Parent | None, children: list[A
 
 
 def _says_something(item: Item, at_hand: Decisions, tried: list[Decisions]) -> bool:
-    """Not where it is on what is not open here, is followed already, or was tried from here."""
+    """Not where it is on what is not open here, is followed already, or was tried."""
     if not at_hand:
         return True
     told = {name: choice for name, choice in item.decisions.items() if name in at_hand}
@@ -124,30 +125,6 @@ def _says_something(item: Item, at_hand: Decisions, tried: list[Decisions]) -> b
         all(one.get(name) == choice for name, choice in advised.items())
         for one in (at_hand, *tried)
     )
-
-
-def _children(history: History, start: Attempt | None) -> list[Attempt]:
-    """What was already tried from the start point, or from nothing before anything passed."""
-    if start is None or start.state != State.PASSED:
-        return [one for one in history.attempts if one.state != State.DECLINED]
-    return [one for one in history.attempts if one.parent == start.id]
-
-
-def _shown(children: list[Attempt], start: Attempt | None) -> list[Hint]:
-    why = Why("already tried from this start")
-    return [
-        Hint("trace", _outcome(child), None, child.decisions, _worth(child, start), why)
-        for child in children[-_MOST_CHILDREN:]
-    ]
-
-
-def _outcome(attempt: Attempt) -> str:
-    return f"refused: {attempt.reason}" if attempt.ratio is None else f"{attempt.ratio:.2f}x eager"
-
-
-def _worth(child: Attempt, start: Attempt | None) -> float:
-    """Against its start: whether the change was for the better."""
-    return refine_reward(child.ratio, (start.ratio if start is not None else None) or 1.0)
 
 
 def _stale(history: History) -> int:

@@ -1,54 +1,101 @@
 """Decisions come from the context, then the custom, then chance."""
 
+import collections
+import math
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelmill.generators.base import Hint, Proposal, Stage
+from kernelmill.generators.base import Hint, Parent, Proposal, Stage
 from kernelmill.generators.composer.choosing import choose
-from kernelmill.generators.composer.decisions import CATALOGUE, Plan, is_choice, usual
+from kernelmill.generators.composer.decisions import CATALOGUE, Plan, usual
 from kernelmill.generators.decisions import Decisions
-from samples import make_task
+from samples import make_candidate, make_task, make_verdict
 
-OPEN = ("accumulate", "lanes", "parallel", "specialise")
-
-
-def propose(seed: int, *context: Hint) -> Proposal:
-    return Proposal(make_task("starter/gelu"), "cpp", Stage.DRAFT, seed, context=context)
-
-
-def hint(outcome: float, **decisions: bool | int | str) -> Hint:
-    return Hint("trace", "", decisions=decisions, outcome=outcome)
+OPEN = {
+    name: CATALOGUE[name].choices
+    for name in ("accumulate", "contract", "lanes", "parallel", "specialise")
+}
+seeds = st.integers(1, 2**60)
 
 
-@given(st.integers(0, 2**60))
-def test_every_choice_is_one_of_the_catalogue(seed: int) -> None:
-    chosen = choose(propose(seed), OPEN)
+def propose(seed: int, *context: Hint, start: Decisions | None = None) -> Proposal:
+    parent = None if start is None else Parent(1, make_candidate("pass"), make_verdict(2.0), start)
+    task = make_task("starter/gelu")
+    return Proposal(task, "cpp", Stage.DRAFT, seed, parent=parent, context=context)
+
+
+def hint(outcome: float, item: int | None = None, **decisions: bool | int | str) -> Hint:
+    return Hint("trace", "", item, decisions, outcome)
+
+
+@given(st.integers(0, 2**60), st.booleans())
+def test_every_choice_is_one_of_those_there_are(seed: int, cold: bool) -> None:
+    chosen = choose(propose(seed), OPEN, cold)
     assert set(chosen) == set(OPEN)
-    assert all(is_choice(name, choice) for name, choice in chosen.items())
-    assert chosen == choose(propose(seed), OPEN)
-
-
-@given(st.integers(0, 2**60))
-def test_what_worked_is_taken_over(seed: int) -> None:
-    chosen = choose(propose(seed, hint(0.8, lanes=16, tile="8x3")), OPEN)
-    assert chosen["lanes"] == 16
-    assert "tile" not in chosen, "it makes no difference here"
+    assert all(choice in OPEN[name] for name, choice in chosen.items())
+    assert chosen == choose(propose(seed), OPEN, cold)
 
 
 def test_without_lots_the_usual_is_chosen() -> None:
     assert choose(propose(0), OPEN) == {name: usual()[name] for name in OPEN}
 
 
-@given(st.integers(1, 2**60))
-def test_what_was_tried_is_not_tried_again(seed: int) -> None:
-    before: Decisions = {name: choice for name, choice in usual().items() if name in OPEN}
-    chosen = choose(propose(seed, Hint("trace", "", decisions=before, outcome=-1.0)), OPEN)
+def test_without_lots_evidence_outweighs_custom() -> None:
+    shown = [hint(0.9, 7, lanes=16), hint(-1.0, 8, lanes=64)]
+    assert choose(propose(0, *shown), OPEN)["lanes"] == 16
+
+
+def test_the_cold_draw_everything_alike() -> None:
+    drawn = collections.Counter(choose(propose(n), OPEN, cold=True)["lanes"] for n in range(1, 401))
+    assert set(drawn) == set(OPEN["lanes"])
+    assert min(drawn.values()) > 60
+
+
+def test_what_worked_elsewhere_is_taken_over_more_often_than_not() -> None:
+    shown = hint(0.95, 7, contract="blocked")
+    taken = [choose(propose(n, shown), OPEN, cold=True)["contract"] for n in range(1, 201)]
+    assert taken.count("blocked") > 150
+
+
+def test_what_worked_here_is_kept() -> None:
+    """The third attempt tells which of two changes it was."""
+    start: Decisions = {"contract": "loops", "lanes": 16, "parallel": "none"}
+    shown = [
+        hint(math.tanh(2.0), contract="blocked", lanes=32, parallel="none"),
+        hint(0.0, contract="loops", lanes=32, parallel="none"),
+    ]
+    proposals = [propose(n, *shown, start=start) for n in range(1, 101)]
+    assert all(choose(one, OPEN, cold=True)["contract"] == "blocked" for one in proposals)
+
+
+@given(seeds)
+def test_what_makes_no_difference_here_is_not_decided(seed: int) -> None:
+    assert "tile" not in choose(propose(seed, hint(0.8, lanes=16, tile="8x3")), OPEN)
+
+
+@given(seeds, st.booleans())
+def test_what_was_tried_is_not_tried_again(seed: int, cold: bool) -> None:
+    before: Decisions = {name: usual()[name] for name in OPEN}
+    chosen = choose(propose(seed, hint(-1.0, **before)), OPEN, cold)
     assert chosen != before
 
 
+@given(seeds)
+def test_the_last_one_left_is_found(seed: int) -> None:
+    two = {"parallel": ("outer", "none"), "specialise": (True, False)}
+    shown = [
+        hint(0.5, parallel="outer", specialise=True),
+        hint(0.4, parallel="outer", specialise=False),
+        hint(-1.0, parallel="none", specialise=True),
+    ]
+    chosen = choose(propose(seed, *shown, start={"parallel": "outer", "specialise": True}), two)
+    assert chosen == {"parallel": "none", "specialise": False}
+
+
 def test_foreign_words_in_a_hint_change_nothing() -> None:
-    chosen = choose(propose(1, hint(1.0, lanes=17, accumulate="magic", sun="shine")), OPEN)
-    assert all(is_choice(name, choice) for name, choice in chosen.items())
+    strange = hint(1.0, 3, lanes=17, accumulate="magic", sun="shine", specialise=1)
+    assert choose(propose(5, strange), OPEN) == choose(propose(5), OPEN)
 
 
 def test_a_plan_notes_what_was_asked() -> None:

@@ -1,84 +1,135 @@
-"""Which decisions to take: from the context first, then the usual ones, then at random."""
+"""Which decisions to take: what is shown is evidence of what each choice is worth.
 
-import random
-from collections.abc import Sequence
+The logarithm of a kernel's speed is taken to be a sum over its choices, and every hint observes a
+part of that sum. The choices are drawn from what is then believed: where much is known the best is
+taken, where little is known every choice gets its chance.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from kernelmill.generators.base import Hint, Proposal
-from kernelmill.generators.composer.decisions import CATALOGUE, is_choice, usual
 from kernelmill.generators.decisions import Choice, Decisions
 
-_AS_THEY_ARE = 0.5
-"""How often a draft without any context takes the usual choices."""
-_TRIES = 20
-_BAD = -0.5
-"""Below this share of blame a choice is left even if nothing speaks for another."""
-_Worth = dict[tuple[str, Choice], float]
+Choices = Mapping[str, Sequence[Choice]]
+"""Of every open decision, the usual one first."""
+_Row = npt.NDArray[np.floating]
+
+_SPREAD = 0.5
+"""How much a choice may matter before anything is known: a factor of e to this."""
+_USUAL = 0.4
+"""What the usual choice has in advance, ..."""
+_USUAL_SPREAD = 0.25
+"""... for somebody who knows what is usual and expects less of the others."""
+_OWN_NOISE = 0.15
+"""How far an attempt on this very task may be from the sum of its choices."""
+_FOREIGN_NOISE = 0.6
+"""The same for what was learned elsewhere."""
+_LEVEL_SPREAD = 1.0
+"""How different tasks are, whatever is chosen."""
+_CERTAIN = 0.96
+"""An outcome is taken for this at most: a refusal counts as about seven times slower."""
+_DRAWS = 20
+_BLIND_DRAWS = 100
 
 
-def choose(proposal: Proposal, open_decisions: Sequence[str], cold: bool = False) -> Decisions:
+class _Belief(NamedTuple):
+    """What is known of the worth of every choice, in the order of the columns."""
+
+    columns: tuple[tuple[str, Choice], ...]
+    mean: _Row
+    root: _Row
+    """A matrix that makes independent lots into lots of this belief."""
+
+    def draw(self, dice: np.random.Generator | None) -> Decisions:
+        """The best choices by one lot, or by the mean without dice; the usual where it is even."""
+        lots = 0.0 if dice is None else self.root @ dice.standard_normal(self.mean.size)
+        best: dict[str, tuple[float, Choice]] = {}
+        for (name, choice), worth in zip(self.columns, self.mean + lots, strict=False):
+            if name not in best or worth > best[name][0]:
+                best[name] = (float(worth), choice)
+        return {name: choice for name, (_, choice) in best.items()}
+
+
+def choose(proposal: Proposal, choices: Choices, cold: bool = False) -> Decisions:
     """A choice for every open decision; the same again for the same proposal.
 
-    Whoever is `cold` does not know what is usual: without advice every decision is a lot.
+    Whoever is `cold` does not know what is usual.
     """
-    dice = random.Random(proposal.seed)
-    start = _drawn(open_decisions, dice) if cold else _usual(open_decisions)
+    belief = _believe(proposal, choices, cold)
+    if proposal.seed == 0:
+        return belief.draw(None)
+    dice = np.random.default_rng(proposal.seed)
     tried = [hint.decisions for hint in proposal.context if hint.decisions]
-    at_hand: Decisions = {}
     if proposal.parent is not None:
         tried.append(proposal.parent.decisions)
-        if proposal.parent.verdict.passed:
-            at_hand = proposal.parent.decisions
-            start = _adopt(start, at_hand)
-    worth = _worth(proposal.context, at_hand)
-    advised = {name: _best(name, choice, worth, dice) for name, choice in start.items()}
-    if advised != start and not _was_tried(advised, tried):
-        return advised
-    if not cold and (proposal.seed == 0 or (not tried and dice.random() < _AS_THEY_ARE)):
-        return start
-    if cold and not _was_tried(start, tried):
-        return start
-    return _explore(advised, tried, worth, dice)
+    for _ in range(_DRAWS):
+        drawn = belief.draw(dice)
+        if not _was_tried(drawn, tried):
+            return drawn
+    return _anything_new(choices, tried, dice)
 
 
-def _usual(names: Sequence[str]) -> Decisions:
-    return {name: choice for name, choice in usual().items() if name in names}
+def _believe(proposal: Proposal, choices: Choices, cold: bool) -> _Belief:
+    """The posterior of a linear model with normal noise. The last column is the task's level."""
+    columns = tuple((name, choice) for name, some in choices.items() for choice in some)
+    spread = _SPREAD if cold else _USUAL_SPREAD
+    before = np.zeros(len(columns) + 1)
+    if not cold:
+        before[:-1] = [_USUAL * (choices[name][0] == choice) for name, choice in columns]
+    precision = np.diag([*[spread**-2] * len(columns), _LEVEL_SPREAD**-2])
+    weighted = precision @ before
+    place = {column: index for index, column in enumerate(columns)}
+    for hint in proposal.context:
+        row, noise = _observed(hint, _at_hand(proposal), choices, place)
+        if hint.outcome is not None and row.any():
+            observed = np.arctanh(np.clip(hint.outcome, -_CERTAIN, _CERTAIN))
+            precision += np.outer(row, row) / noise**2
+            weighted += row * observed / noise**2
+    mean = np.linalg.solve(precision, weighted)
+    return _Belief(columns, mean, np.linalg.inv(np.linalg.cholesky(precision)).T)
 
 
-def _drawn(names: Sequence[str], dice: random.Random) -> Decisions:
-    return {name: dice.choice(CATALOGUE[name].choices) for name in CATALOGUE if name in names}
+def _at_hand(proposal: Proposal) -> Decisions:
+    parent = proposal.parent
+    return parent.decisions if parent is not None and parent.verdict.passed else {}
 
 
-def _adopt(start: Decisions, other: Decisions) -> Decisions:
-    return start | {
-        name: choice for name, choice in other.items() if name in start and is_choice(name, choice)
-    }
+def _observed(
+    hint: Hint, at_hand: Decisions, choices: Choices, place: Mapping[tuple[str, Choice], int]
+) -> tuple[_Row, float]:
+    """What a hint is a measurement of, and how exact it is.
 
-
-def _worth(context: Sequence[Hint], at_hand: Decisions) -> _Worth:
-    """How well each choice went over everything shown.
-
-    Credit and blame are shared by the choices in which a hint differs from what is at hand.
+    An attempt on this task is compared with the start point, choice by choice. Whatever comes from
+    elsewhere is compared with the other choices there are, and with tasks in general.
     """
-    worth: _Worth = {}
-    for hint in context:
-        told = [
-            (name, choice)
-            for name, choice in hint.decisions.items()
-            if is_choice(name, choice) and at_hand.get(name) != choice
-        ]
-        for key in told:
-            worth[key] = worth.get(key, 0.0) + (hint.outcome or 0.0) / len(told)
-    return worth
+    row = np.zeros(len(place) + 1)
+    own = hint.item is None
+    for name, choice in hint.decisions.items():
+        if not _is_open(name, choice, choices) or (own and at_hand.get(name) == choice):
+            continue
+        if own and _is_open(name, at_hand.get(name), choices):
+            others: Sequence[Choice] = (at_hand[name],)
+        else:
+            others = [other for other in choices[name] if not _same(other, choice)]
+        row[place[name, choice]] += 1.0
+        for other in others:
+            row[place[name, other]] -= 1.0 / len(others)
+    if row.any() and not (own and at_hand):
+        row[-1] = 1.0
+    return row, _OWN_NOISE if own else _FOREIGN_NOISE
 
 
-def _best(name: str, start: Choice, worth: _Worth, dice: random.Random) -> Choice:
-    """What went well and better than the start; anything else where the start went badly."""
-    choices = CATALOGUE[name].choices
-    known = worth.get((name, start), 0.0)
-    highest = max(worth.get((name, choice), 0.0) for choice in choices)
-    if highest > max(0.0, known) or known < _BAD:
-        return dice.choice([one for one in choices if worth.get((name, one), 0.0) == highest])
-    return start
+def _is_open(name: str, choice: Choice | None, choices: Choices) -> bool:
+    return any(choice is not None and _same(choice, known) for known in choices.get(name, ()))
+
+
+def _same(one: Choice, other: Choice) -> bool:
+    # True == 1 in Python, but not to a compiler.
+    return one == other and type(one) is type(other)
 
 
 def _was_tried(decisions: Decisions, tried: Sequence[Decisions]) -> bool:
@@ -87,18 +138,13 @@ def _was_tried(decisions: Decisions, tried: Sequence[Decisions]) -> bool:
     )
 
 
-def _explore(
-    start: Decisions, tried: Sequence[Decisions], worth: _Worth, dice: random.Random
+def _anything_new(
+    choices: Choices, tried: Sequence[Decisions], dice: np.random.Generator
 ) -> Decisions:
-    """Change one or two decisions into something that was not tried yet, nor went badly."""
-    changed = dict(start)
-    for _ in range(_TRIES):
-        changed = dict(start)
-        count = min(len(start), dice.choice((1, 1, 2)))
-        for name in dice.sample(sorted(start), k=count):
-            others = [choice for choice in CATALOGUE[name].choices if choice != start[name]]
-            hopeful = [choice for choice in others if worth.get((name, choice), 0.0) >= 0]
-            changed[name] = dice.choice(hopeful or others)
-        if not _was_tried(changed, tried):
+    """By lot among all there is; something tried only where hardly anything else is left."""
+    drawn: Decisions = {}
+    for _ in range(_BLIND_DRAWS):
+        drawn = {name: some[int(dice.integers(len(some)))] for name, some in choices.items()}
+        if not _was_tried(drawn, tried):
             break
-    return changed
+    return drawn

@@ -8,8 +8,8 @@ import msgspec
 from kernelmill.candidate import Candidate, Origin
 from kernelmill.errors import GeneratorUnavailable, UsageError
 from kernelmill.generators.base import Declined, Draft, Generator, Proposal
-from kernelmill.generators.composer.choosing import choose
-from kernelmill.generators.composer.decisions import Plan
+from kernelmill.generators.composer.choosing import Choices, choose
+from kernelmill.generators.composer.decisions import CATALOGUE, Plan
 from kernelmill.generators.composer.emit.program import Program
 from kernelmill.generators.composer.graph import Graph
 from kernelmill.sandbox import CellFailure, Limits, Policy, Zygote
@@ -34,7 +34,7 @@ class Composer(Generator):
         self._cold = mode == _COLD
         self._zygote: Zygote | None = None
         self._graphs: dict[str, Graph | Declined] = {}
-        self._open: dict[str, list[str]] = {}
+        self._open: dict[str, Choices] = {}
         self._lock = threading.Lock()
 
     def check(self, backend: str) -> None:
@@ -43,7 +43,7 @@ class Composer(Generator):
 
     def write(self, proposal: Proposal) -> Draft:
         graph = self.trace(proposal.task)
-        decisions = choose(proposal, self._open_decisions(proposal.task, graph), self._cold)
+        decisions = choose(proposal, self._open_choices(proposal.task, graph), self._cold)
         program = Program(graph, Plan(decisions))
         candidate = Candidate(program.files(proposal.task), Origin.COMPOSER, proposal.task.id)
         return Draft(candidate, decisions)
@@ -58,12 +58,14 @@ class Composer(Generator):
             raise found
         return found
 
-    def _open_decisions(self, task: Task, graph: Graph) -> list[str]:
-        """Those that make a difference to its code."""
+    def _open_choices(self, task: Task, graph: Graph) -> Choices:
+        """Of the decisions that make a difference to its code."""
         if task.digest not in self._open:
             usual = Plan({})
             Program(graph, usual).files(task)
-            self._open[task.digest] = sorted(usual.consulted)
+            self._open[task.digest] = {
+                name: CATALOGUE[name].choices for name in sorted(usual.consulted)
+            }
         return self._open[task.digest]
 
     def close(self) -> None:
