@@ -75,10 +75,12 @@ def assert_same(got: Any, wanted: Any, where: str) -> None:
         assert got == wanted, where
 
 
-def check(model: nn.Module, make_inputs: Callable[..., list[Any]], folder: Path) -> None:
+def check(
+    model: nn.Module, make_inputs: Callable[..., list[Any]], folder: Path, **decisions: Choice
+) -> None:
     """Composed at the first shape, right at that and at an odd one."""
     torch.manual_seed(0)
-    candidate = composed(model, make_inputs(6, 40, 48), folder)
+    candidate = composed(model, make_inputs(6, 40, 48), folder, **decisions)
     for shape in ((6, 40, 48), (3, 17, 23)):
         inputs = make_inputs(*shape)
         with torch.no_grad():
@@ -352,6 +354,12 @@ TABLES: dict[str, tuple[nn.Module, Callable[..., list[Any]]]] = {
 def test_operators_agree_with_torch_in_double(name: str, tmp_path: Path) -> None:
     model, make_inputs = TABLES[name]
     check(model, make_inputs, tmp_path)
+
+
+@pytest.mark.parametrize("choice", [{"split": "columns"}, {"split": "rows"}, {"operand": "packed"}])
+def test_windows_agree_however_they_are_read(choice: dict[str, str], tmp_path: Path) -> None:
+    model = nn.Sequential(nn.ConvTranspose3d(4, 5, 3, 2, 1), nn.Conv3d(5, 17, 3, padding=1))
+    check(model, volume, tmp_path, **choice)
 
 
 def test_what_cannot_be_lowered_is_declined_by_name() -> None:

@@ -21,6 +21,8 @@ _FEW_ROWS = 8
 _DOT_COLUMNS = {1: 4, 2: 4, 3: 4, 4: 4, 5: 3, 6: 3, 7: 3, 8: 3}
 _STREAMED_VECTORS = {1: 8, 2: 6, 3: 5, 4: 4, 5: 4, 6: 3, 7: 3, 8: 3}
 """How many columns (of dot products), or vectors of columns, go with few rows."""
+_WINDOW_TILES = ((8, 3), (6, 4))
+"""Rows and vectors; the first of those that leave the fewest rows of the last tile empty."""
 _NARROW = 64
 
 
@@ -232,7 +234,8 @@ class _Emission:
             rows = form.rows.value
             usual = _Blocking(rows, _STREAMED_VECTORS[rows], 16, rows, 2048)
         elif form.window is not None and direct:
-            usual = _Blocking(8, 3, 288, 256, 256)
+            rows, vectors = min(_WINDOW_TILES, key=lambda tile: -form.rows.value % tile[0])
+            usual = _Blocking(rows, vectors, 288, 256, 256)
         else:
             usual = _Blocking(6, 4, 512, 512, 256 if form.batch.value > 1 else 128)
         if plan.tile != "auto":

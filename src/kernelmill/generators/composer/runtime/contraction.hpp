@@ -636,19 +636,27 @@ struct Axis {
     return {std::min(ceil_div(std::max(margin() - p, 0L), stride), end), end};
   }
   long sample(long p, long place) const { return place * stride + p - margin(); }
+  // Zeros behind a line that are also those before the next one.
+  long shared() const {
+    long count = length() - places();
+    for (long p = 0; p < phases(); ++p)
+      count = std::min({count, inside(p).begin, length() - inside(p).end});
+    return count;
+  }
 };
 
 struct Window {
-  long channels;
-  Axis z, y, x;
-  long plane() const { return y.length() * x.length(); }
+  const long channels;
+  const Axis z, y, x;
+  const long pitch = x.length() - x.shared();
+  long plane() const { return y.length() * pitch; }
   long phase() const { return z.length() * plane(); }
   long volume() const { return z.phases() * y.phases() * x.phases() * phase(); }
-  long image() const { return channels * volume(); }
+  long image() const { return channels * volume() + x.shared(); }
   long taps() const { return z.kernel * y.kernel * x.kernel; }
   long phases() const { return z.up * y.up * x.up; }
   Shape shape(long batch, long m) const {
-    return {batch, m, channels * taps(), y.places(), x.places(), x.length(), z.places(), plane()};
+    return {batch, m, channels * taps(), y.places(), x.places(), pitch, z.places(), plane()};
   }
   template <int X>
   Phases<X> outputs(const long* start) const {
@@ -677,14 +685,16 @@ class Taps {
   long add_phase(const Window& w, long pz, long py, long px, long begin) {
     long end = begin;
     for (long tz = 0; tz < w.z.kernel; ++tz)
-      for (long ty = 0; ty < w.y.kernel; ++ty)
+      for (long ty = 0; ty < w.y.kernel; ++ty) {
+        if (!w.z.meets(pz, tz) || !w.y.meets(py, ty)) continue;
         for (long tx = 0; tx < w.x.kernel; ++tx) {
-          if (!w.z.meets(pz, tz) || !w.y.meets(py, ty) || !w.x.meets(px, tx)) continue;
+          if (!w.x.meets(px, tx)) continue;
           long part = (w.z.phase(pz, tz) * w.y.phases() + w.y.phase(py, ty)) * w.x.phases() + w.x.phase(px, tx);
           long line = w.z.place(pz, tz) * w.y.length() + w.y.place(py, ty);
           order[end] = (tz * w.y.kernel + ty) * w.x.kernel + tx;
-          offset[end++] = part * w.phase() + line * w.x.length() + w.x.place(px, tx);
+          offset[end++] = part * w.phase() + line * w.pitch + w.x.place(px, tx);
         }
+      }
     const long taps = end - begin;  // of one channel: the others look the same
     for (; end < begin + w.channels * taps; ++end) {
       order[end] = order[end - taps] + w.taps();
@@ -695,29 +705,30 @@ class Taps {
 };
 
 template <class Element>
-inline void pad_line(const Axis& x, long phase, Range valid, Element element, float* to) {
+inline void pad_line(const Window& w, long phase, Range valid, Element element, float* to) {
   for (long j = 0; j < valid.begin; ++j) to[j] = 0.0f;
 #pragma omp simd
-  for (long j = valid.begin; j < valid.end; ++j) to[j] = element(x.sample(phase, j));
-  for (long j = valid.end; j < x.length(); ++j) to[j] = 0.0f;
+  for (long j = valid.begin; j < valid.end; ++j) to[j] = element(w.x.sample(phase, j));
+  for (long j = valid.end; j < w.pitch; ++j) to[j] = 0.0f;
 }
 
-// Copies one channel of one image, padded and split by phase; element(z, y, x) is only asked for
-// samples inside the input.
+// Copies one channel of one image, padded and split by phase, and the zeros that would be shared
+// with the next; element(z, y, x) is only asked for samples inside the input.
 template <class Element>
 void pad_channel(const Window& w, Element element, float* to) {
-  const Range none{w.x.length(), w.x.length()};
+  const Range none{w.pitch, w.pitch};
   for (long pz = 0; pz < w.z.phases(); ++pz)
     for (long py = 0; py < w.y.phases(); ++py)
       for (long px = 0; px < w.x.phases(); ++px) {
         const Range planes = w.z.inside(pz), rows = w.y.inside(py), cols = w.x.inside(px);
         for (long i = 0; i < w.z.length(); ++i)
-          for (long j = 0; j < w.y.length(); ++j, to += w.x.length()) {
+          for (long j = 0; j < w.y.length(); ++j, to += w.pitch) {
             const bool inside = i >= planes.begin && i < planes.end && j >= rows.begin && j < rows.end;
             const long z = w.z.sample(pz, i), y = w.y.sample(py, j);
-            pad_line(w.x, px, inside ? cols : none, [&](long x) { return element(z, y, x); }, to);
+            pad_line(w, px, inside ? cols : none, [&](long x) { return element(z, y, x); }, to);
           }
       }
+  std::fill_n(to, w.x.shared(), 0.0f);
 }
 
 // One image, for Split::batch in base(b); element(channel, z, y, x).
@@ -737,7 +748,7 @@ void pad_copy_all(const Window& w, long batch, Element element, float* images) {
     for (long i = mine.begin; i < mine.end; ++i) {
       long b = i / w.channels, channel = i % w.channels;
       auto of_channel = [&](long z, long y, long x) { return element(b, channel, z, y, x); };
-      pad_channel(w, of_channel, images + i * w.volume());
+      pad_channel(w, of_channel, images + b * w.image() + channel * w.volume());
     }
   });
 }
