@@ -24,6 +24,9 @@ _STREAMED_VECTORS = {1: 8, 2: 6, 3: 5, 4: 4, 5: 4, 6: 3, 7: 3, 8: 3}
 _WINDOW_TILES = ((8, 3), (6, 4))
 """Rows and vectors; the first of those that leave the fewest rows of the last tile empty."""
 _NARROW = 64
+_TALL = 4
+"""With this many times more rows than columns, it is cheaper for every thread to copy all columns
+than to go through all rows."""
 
 
 class _Blocking(NamedTuple):
@@ -50,6 +53,8 @@ class _Emission:
         self._form = contract.form
         self._plan = plan
         self._stored = stored
+        self._symmetric = False
+        """Whether half of the result is a copy of the other half."""
 
     def lines(self, result: Value, target: Buffer) -> list[str]:
         form, window = self._form, self._form.window
@@ -70,9 +75,13 @@ class _Emission:
                 lines += self._operand("right", 1, index, "long b, long k, long r, long c")
                 right = f"km::packed<km::Along::{form.right_along}>(right)"
         lines += self._store(result, target)
+        self._symmetric = result is self._contract and self._is_symmetric()
         packed = f"km::packed<km::Along::{form.left_along}>(left, {form.copies})"
         call = f"{self._function(right)}(shape, {packed}, {right}, store);"
-        return [*lines, *self._with_left_in_place(call, right)]
+        lines += self._with_left_in_place(call, right)
+        if self._symmetric:
+            lines.append(f"km::mirror({target.name}, {form.rows.code});")
+        return lines
 
     def _with_left_in_place(self, call: str, right: str) -> list[str]:
         """With all sizes known, a plain left operand need not be packed: strides are constants."""
@@ -89,6 +98,23 @@ class _Emission:
             return [other]
         known = " && ".join(f"fixed_{symbol} >= 0" for symbol in symbols)
         return [f"if constexpr ({known}) {{", f"  {other}", "} else {", f"  {call}", "}"]
+
+    def _is_symmetric(self) -> bool:
+        """Whether this is the product of a matrix and its own transpose."""
+        form, plan = self._form, self._plan
+        large = form.batch.code == "1" and form.lines.code == "1" and form.rows.value > _NARROW
+        if not large or form.window is not None or plan.split != "auto":
+            return False
+        indices = form.left("b", "m", "k"), form.right("b", "k", "0", "m")
+        left, right = map(self._origin, self._contract.inputs, indices)
+        return left == right
+
+    def _origin(self, value: Value, index: Index) -> tuple[int, Index]:
+        """The value that a view shows at an index, and where."""
+        while id(value) not in self._stored and isinstance(value, View):
+            index = value.remap(index)
+            value = value.inputs[0]
+        return id(value), index
 
     def _operand(
         self, name: str, number: int, index: Index, parameters: str, before: str = ""
@@ -249,9 +275,13 @@ class _Emission:
         form = self._form
         if self._plan.split != "auto":
             return str(self._plan.split)
+        if self._symmetric:
+            return "upper"
         if form.batch.value >= 2:
             return "batch"
-        return "rows" if form.columns.value * form.lines.value <= _NARROW else "columns"
+        wide = form.columns.value * form.lines.value
+        tall = form.window is None and form.rows.value > _TALL * wide
+        return "rows" if wide <= _NARROW or tall else "columns"
 
 
 def _separable(index: Index) -> bool:

@@ -131,31 +131,15 @@ class Folding:
         for name in names:
             scope.names.discard(name)
         outside, self._work = self._work, product(source.shape).value
-        body, element = self._innermost(scope, value, index, names)
-        nested = any(line.lstrip().startswith("for ") for line in body.lines)
-        if nested and accumulator == "double":
-            body, element = self._innermost(scope, value, index, names, wide=True)
-        heads = [
-            f"for (long {n} = 0; {n} < {e.code}; ++{n})"
-            for n, e in zip(names, extents, strict=True)
-        ]
-        outer = scope.child()
-        if self._blocked(value) and not nested and not scope.wide:
-            part = scope.fresh("p")
-            body.lines.append(f"{part} = {fold.combine.format(part, element)};")
-            outer.lines += _row_in_blocks(names[-1], extents[-1], body.lines, part, total)
-        else:
-            body.lines.append(f"{total} = {fold.combine.format(total, element)};")
-            pragma = f"#pragma omp simd simdlen(16) reduction({fold.simd}:{total})"
-            outer.loop(heads[-1], body, pragma if fold.simd and not nested else "")
-        for head in reversed(heads[:-1]):
+        loop = self._innermost(scope, value, index, names, total)
+        for name, extent in reversed(list(zip(names, extents, strict=True))[:-1]):
             wrapped = scope.child()
-            wrapped.loop(head, outer)
-            outer = wrapped
+            wrapped.loop(f"for (long {name} = 0; {name} < {extent.code}; ++{name})", loop)
+            loop = wrapped
         if self._parallel and not scope.folds and self._work > SERIAL_BELOW:
-            _share(outer.lines, f"reduction({fold.simd}:{total})")
+            _share(loop.lines, f"reduction({fold.simd}:{total})")
         self._work = max(self._work, outside)
-        scope.lines += outer.lines
+        scope.lines += loop.lines
         if scope.wide and accumulator == "double":
             scope.doubles.add(total)
         elif accumulator != value.ctype:
@@ -163,13 +147,31 @@ class Folding:
         return total
 
     def _innermost(
+        self, scope: Scope, value: Reduce, index: Index, names: list[str], total: str
+    ) -> Scope:
+        """The innermost loop. A fold of folds computes what is between them in double: there is
+        little of it, and differences of sums may cancel."""
+        fold, extent = FOLDS[value.op], value.inputs[0].shape[value.axes[-1]]
+        body, element = self._body(scope, value, index, names)
+        nested = any(line.lstrip().startswith("for ") for line in body.lines)
+        if nested and self._accumulator(value) == "double":
+            body, element = self._body(scope, value, index, names, wide=True)
+        loop = scope.child()
+        if self._blocked(value) and not nested and not scope.wide:
+            part = scope.fresh("p")
+            body.lines.append(f"{part} = {fold.combine.format(part, element)};")
+            loop.lines += _row_in_blocks(names[-1], extent, body.lines, part, total)
+            return loop
+        body.lines.append(f"{total} = {fold.combine.format(total, element)};")
+        head = f"for (long {names[-1]} = 0; {names[-1]} < {extent.code}; ++{names[-1]})"
+        simd = f"#pragma omp simd simdlen(16) reduction({fold.simd}:{total})"
+        loop.loop(head, body, simd if fold.simd and not nested else "")
+        return loop
+
+    def _body(
         self, scope: Scope, value: Reduce, index: Index, names: list[str], wide: bool = False
     ) -> tuple[Scope, str]:
-        """The body of the innermost loop, and the element that it folds.
-
-        `wide`: a fold of folds computes what is between them in double. There is little of it, and
-        differences of sums may cancel.
-        """
+        """The body of the innermost loop, and the element that it folds."""
         body = scope.child(*names)
         body.folds += 1
         body.wide = wide

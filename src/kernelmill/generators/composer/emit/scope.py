@@ -101,7 +101,7 @@ class Scope:
         """Memory for one row of a value, for whoever needs it again in this scope."""
         name = self.fresh("row")
         ctype = value.ctype
-        self.lines.append(f"const km::Memory<{ctype}> {name}({length});")
+        self.lines.append(f"km::Row<{ctype}> {name}({length});")
         axis = index.parts.index(variable)
         rest = index.parts[:axis] + index.parts[axis + 1 :]
         self._rows[id(value)] = _Row(name, axis, rest)

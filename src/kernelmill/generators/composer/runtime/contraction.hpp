@@ -8,6 +8,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <type_traits>
@@ -30,7 +31,9 @@ struct Tile {
   static_assert(MR <= 16 && MLAST <= MR && (W == 16 || W == 8));
 };
 
-enum class Split { m, columns, batch };  // what the threads divide among themselves
+// What the threads divide among themselves. upper: the columns of a symmetric product, of which only
+// what is above the diagonal is computed; `mirror` does the rest.
+enum class Split { m, columns, batch, upper };
 enum class Along { k, other };           // the index along which an operand is contiguous in memory
 
 struct Shape {
@@ -153,6 +156,11 @@ struct Range {
 };
 inline Range share(long count, int thread, int threads) {
   return {count * thread / threads, count * (thread + 1) / threads};
+}
+// Columns of a triangle: the first ones are short.
+inline Range share_triangle(long count, int thread, int threads) {
+  const auto bound = [=](int t) { return long(count * std::sqrt(double(t) / threads)); };
+  return {bound(thread), bound(thread + 1)};
 }
 inline long ceil_div(long a, long b) { return (a + b - 1) / b; }
 
@@ -362,6 +370,7 @@ class Contraction {
     if (split == Split::batch) mine = share(mine.end, thread, threads);
     if (split == Split::m) tiles = share(tiles.end, thread, threads);
     if (split == Split::columns) vectors = share(width, thread, threads);
+    if (split == Split::upper) vectors = share_triangle(width, thread, threads);
     if (a_shared()) pack_shared_a(thread, threads);
 
     Block whole{};
@@ -414,7 +423,8 @@ class Contraction {
       for (long n = whole.n.begin; n < whole.n.end;) {
         const long plane = s.plane_of(n), end = plane * s.plane + s.plane_columns();
         block.n = {n, std::min({n + T::NC, whole.n.end, end})};
-        for (long k = 0; k < s.k; k += KC) panels(block, k, std::min(s.k - k, KC));
+        const bool empty = split == Split::upper && block.n.end <= m;
+        for (long k = 0; k < s.k && !empty; k += KC) panels(block, k, std::min(s.k - k, KC));
         n = block.n.end < end ? block.n.end : (plane + 1) * s.plane;
       }
     }
@@ -464,7 +474,8 @@ class Contraction {
   template <int V, class Row>
   void sweep(const Block& block, long n, long count, long skip, long k0, long kc, float* partial, Row row) const {
     const bool first = k0 == 0, last = k0 + kc == s.k;
-    for (long m = block.m.begin; m < block.m.end; m += T::MR) {
+    const long end = split == Split::upper ? std::min(block.m.end, n + count) : block.m.end;
+    for (long m = block.m.begin; m < end; m += T::MR) {
       const long height = std::min<long>(s.m - m, T::MR);
       if constexpr (phased) phase_tiles<V>(block, m, row, partial);
       else if (T::MLAST < T::MR && height <= T::MLAST) one_tile<T::MLAST, V>(block, m, k0, kc, row, partial, first);
@@ -535,6 +546,27 @@ class Contraction {
 template <class T, Split split, class A, class B, class Store>
 void contract(const Shape& shape, const A& a, const B& b, const Store& store) {
   Contraction<T, split, A, B, Store>(shape, a, b, store).run();
+}
+
+// Copies what is above the diagonal of a square matrix to below it, in square blocks.
+inline void mirror(float* matrix, long n) {
+  constexpr int W = 16;
+  in_parallel(double(n) * n, [=](int thread, int threads) {
+    for (long i = thread * W; i < n; i += threads * W)
+      for (long j = i; j < n; j += W) {
+        if (j > i && j + W <= n) {
+          Vector<W> row[W];
+#pragma GCC unroll 16
+          for (int w = 0; w < W; ++w) row[w] = load<W>(matrix + (i + w) * n + j);
+          exchange<W, 1>(row);
+#pragma GCC unroll 16
+          for (int w = 0; w < W; ++w) save<W>(matrix + (j + w) * n + i, row[w]);
+          continue;
+        }
+        for (long y = i; y < std::min(i + W, n); ++y)
+          for (long x = std::max(j, y + 1); x < std::min(j + W, n); ++x) matrix[x * n + y] = matrix[y * n + x];
+      }
+  });
 }
 
 // ---------------------------------------------------------------- few rows, both operands contiguous in k
