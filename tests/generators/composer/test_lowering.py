@@ -182,6 +182,17 @@ def reductions(x: torch.Tensor) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def folds_of_folds(x: torch.Tensor) -> dict[str, Any]:
+    joined = torch.cat([x, x.flip(1)[:, :, 1:] * 2, x[:, :, :1]], 2)
+    pieces = torch.stack([x, x.flip(2), -x], 3)
+    return {
+        "largest": x.amax(2).softmax(1), "sums": x.sum(2).var(1), "pieces": F.layer_norm(pieces.amax(3), x.shape[2:]),
+        "few": pieces.sum(3).square().mean(2), "folded": pieces.permute(0, 2, 3, 1).prod(2).amin(2),
+        "joined": joined.logsumexp(2), "shares": joined.softmax(2), "place": joined.argmax(2), "across": joined.sum(1),
+        "twice": (joined + torch.cat([x[:, :, :1], x, x[:, :, 1:]], 2)).amax(2), "all": joined.sum(),
+    }  # fmt: skip
+
+
 def norms(x: torch.Tensor) -> dict[str, Any]:
     channels = x.shape[1]
     return {
@@ -362,6 +373,7 @@ TABLES: dict[str, tuple[nn.Module, Callable[..., list[Any]]]] = {
     "binary": (Table(binary), two),
     "integers": (Table(integers), whole),
     "reductions": (Table(reductions), one),
+    "folds of folds": (Table(folds_of_folds), one),
     "norms": (Table(norms), one),
     "scans": (Table(scans), one),
     "views": (Table(views), one),
