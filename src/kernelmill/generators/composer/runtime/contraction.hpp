@@ -114,6 +114,27 @@ Direct<Base, P> direct(Base base, const long* offset, P phases = {}) {
   return {base, offset, phases};
 }
 
+// ---------------------------------------------------------------- results
+
+// Stores sums as they are: at(b, m, c) is where, and rows lie `pitch` apart.  Tiles are written
+// there from registers.  Any other store is a functor of (b, m, r, c, count, sums).
+template <class At>
+struct Straight {
+  At at;
+  long pitch;
+  void operator()(long b, long m, long, long c, long count, const float* sums) const {
+    std::copy_n(sums, count, at(b, m, c));
+  }
+};
+template <class At>
+Straight<At> straight(At at) {
+  return {at, at(0, 1, 0) - at(0, 0, 0)};
+}
+template <class Store>
+constexpr bool is_straight = false;
+template <class At>
+constexpr bool is_straight<Straight<At>> = true;
+
 // ---------------------------------------------------------------- vectors, buffers, threads
 
 template <int W>
@@ -252,11 +273,16 @@ inline void pack_full(long kc, Element element, float* out) {
 
 // ---------------------------------------------------------------- the register tile
 
-// tile[i][v] (+)= sum over k of a(i, k) * row(k)[v]
+struct Target {
+  float* to;
+  long pitch;
+};
+
+// target[i][v] = sum over k of a(i, k) * row(k)[v], and what is in the tile unless this is the first.
 // Every block of k begins at zero and joins what was there at the end: one sum over all of a deep
 // product would lose digits.
 template <class T, int M, int V, class A, class Row>
-inline void multiply(long kc, A a, Row row, float* tile, bool first) {
+inline void multiply(long kc, A a, Row row, const float* tile, bool first, Target target) {
   constexpr int W = T::W;
   Vector<W> sum[M][V];
 #pragma GCC unroll 16
@@ -283,7 +309,7 @@ inline void multiply(long kc, A a, Row row, float* tile, bool first) {
 #pragma GCC unroll 16
   for (int i = 0; i < M; ++i)
 #pragma GCC unroll 16
-    for (int v = 0; v < V; ++v) save<W>(tile + i * T::NR + v * W, sum[i][v]);
+    for (int v = 0; v < V; ++v) save<W>(target.to + i * target.pitch + v * W, sum[i][v]);
 }
 
 template <int V, class F>
@@ -477,10 +503,16 @@ class Contraction {
     const long end = split == Split::upper ? std::min(block.m.end, n + count) : block.m.end;
     for (long m = block.m.begin; m < end; m += T::MR) {
       const long height = std::min<long>(s.m - m, T::MR);
+      const bool lower = T::MLAST < T::MR && height <= T::MLAST;
+      const bool whole = count == V * T::W && !skip && height == (lower ? T::MLAST : T::MR);
+      Target target{partial, T::NR};
+      if constexpr (is_straight<Store>) {
+        if (last && whole) target = {store.at(block.item, m, n), store.pitch};
+      }
       if constexpr (phased) phase_tiles<V>(block, m, row, partial);
-      else if (T::MLAST < T::MR && height <= T::MLAST) one_tile<T::MLAST, V>(block, m, k0, kc, row, partial, first);
-      else one_tile<T::MR, V>(block, m, k0, kc, row, partial, first);
-      if (last) finish<V>(block.item, m, height, n, count, partial + skip);
+      else if (lower) one_tile<T::MLAST, V>(block, m, k0, kc, row, partial, first, target);
+      else one_tile<T::MR, V>(block, m, k0, kc, row, partial, first, target);
+      if (last && target.to == partial) finish<V>(block.item, m, height, n, count, partial + skip);
       if (s.k > KC) partial += T::MR * T::NR;
     }
   }
@@ -490,19 +522,19 @@ class Contraction {
     for (long phase = 0; phase < b.phases.count(); ++phase, tile += T::MR * T::NR) {
       const long k0 = b.phases.start[phase], kc = b.phases.start[phase + 1] - k0;
       auto own_row = [=](long k) { return row(k0 + k); };
-      if (kc > 0) one_tile<T::MR, V>(block, m, k0, kc, own_row, tile, true);
+      if (kc > 0) one_tile<T::MR, V>(block, m, k0, kc, own_row, tile, true, {tile, T::NR});
       else std::memset(tile, 0, T::MR * T::NR * sizeof(float));
     }
   }
 
   template <int M, int V, class Row>
-  void one_tile(const Block& block, long m, long k0, long kc, Row row, float* tile, bool first) const {
+  void one_tile(const Block& block, long m, long k0, long kc, Row row, const float* tile, bool first, Target to) const {
     if constexpr (A::direct) {
       auto from = [&, item = block.item](int i, long k) { return a.element(item, m + i, k0 + k); };
-      multiply<T, M, V>(kc, from, row, tile, first);
+      multiply<T, M, V>(kc, from, row, tile, first, to);
     } else {
       const float* panel = block.a + m / T::MR * tile_size() + k0 * T::MR;
-      multiply<T, M, V>(kc, [=](int i, long k) { return panel[k * T::MR + i]; }, row, tile, first);
+      multiply<T, M, V>(kc, [=](int i, long k) { return panel[k * T::MR + i]; }, row, tile, first, to);
     }
   }
 
