@@ -287,7 +287,8 @@ class _Emission:
         tiles after the other, with the right operand read in place."""
         form = self._form
         one = form.batch.value == 1 and form.window is None
-        return one and form.depth.value <= _SHALLOW and form.rows.value > _NARROW
+        large = min(form.rows.value, form.columns.value) > _NARROW
+        return one and large and form.depth.value <= _SHALLOW
 
     def _split(self) -> str:
         form = self._form

@@ -195,7 +195,7 @@ class Folding:
             self._add_loop(loop, value, last, run, total)
         return loop
 
-    def _runs(self, scope: Scope, value: Reduce, place: Index, names: list[str]) -> "list[_Run]":
+    def _runs(self, scope: Scope, value: Reduce, place: Index, names: list[str]) -> list[_Run]:
         extent = value.inputs[0].shape[value.axes[-1]]
         whole = _Run("0", extent, *self._body(scope, value, place, names))
         joined = whole.body.joined.get(names[-1])
@@ -229,7 +229,7 @@ class Folding:
             return self._body(scope, value, place, names, parts, wide=True)
         return body, element
 
-    def _add_loop(self, loop: Scope, value: Reduce, name: str, run: "_Run", total: str) -> None:
+    def _add_loop(self, loop: Scope, value: Reduce, name: str, run: _Run, total: str) -> None:
         fold, nested = FOLDS[value.op], _is_nested(run.body)
         if self._blocked(value) and not nested and not loop.wide:
             part = loop.fresh("p")
