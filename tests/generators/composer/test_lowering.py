@@ -1,6 +1,9 @@
 """Operators, composed and compiled: every table is one library, run at two shapes."""
 
+import ctypes
 import importlib.util
+import math
+import mmap
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -76,10 +79,12 @@ def assert_same(got: Any, wanted: Any, where: str) -> None:
         assert got == wanted, where
 
 
-def check(model: nn.Module, make_inputs: Callable[..., list[Any]], folder: Path) -> None:
+def check(
+    model: nn.Module, make_inputs: Callable[..., list[Any]], folder: Path, **decisions: Choice
+) -> None:
     """Composed at the first shape, right at that and at an odd one."""
     torch.manual_seed(0)
-    candidate = composed(model, make_inputs(6, 40, 48), folder)
+    candidate = composed(model, make_inputs(6, 40, 48), folder, **decisions)
     for shape in ((6, 40, 48), (3, 17, 23)):
         inputs = make_inputs(*shape)
         with torch.no_grad():
@@ -152,6 +157,7 @@ def integers(a: torch.Tensor, b: torch.Tensor) -> dict[str, Any]:
         "count": (a > 0).sum(1), "any": (a > 8).any(2), "all": (a < 8).all(), "cumsum": a.cumsum(1),
         "argmax": a.argmax(1), "true": a / b, "one_hot": F.one_hot(b, 6), "matmul": a @ b.transpose(1, 2),
         "int32": a.int().amax(2), "abs": a.abs(), "product": torch.clamp(a, 0) * b,
+        "large": (a * 10**10 + b).sum(2), "ties": a.topk(7, 2).values,
     }  # fmt: skip
 
 
@@ -177,6 +183,17 @@ def reductions(x: torch.Tensor) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def folds_of_folds(x: torch.Tensor) -> dict[str, Any]:
+    joined = torch.cat([x, x.flip(1)[:, :, 1:] * 2, x[:, :, :1]], 2)
+    pieces = torch.stack([x, x.flip(2), -x], 3)
+    return {
+        "largest": x.amax(2).softmax(1), "sums": x.sum(2).var(1), "pieces": F.layer_norm(pieces.amax(3), x.shape[2:]),
+        "few": pieces.sum(3).square().mean(2), "folded": pieces.permute(0, 2, 3, 1).prod(2).amin(2),
+        "joined": joined.logsumexp(2), "shares": joined.softmax(2), "place": joined.argmax(2), "across": joined.sum(1),
+        "twice": (joined + torch.cat([x[:, :, :1], x, x[:, :, 1:]], 2)).amax(2), "all": joined.sum(),
+    }  # fmt: skip
+
+
 def norms(x: torch.Tensor) -> dict[str, Any]:
     channels = x.shape[1]
     return {
@@ -186,6 +203,7 @@ def norms(x: torch.Tensor) -> dict[str, Any]:
         "batch": F.batch_norm(x, None, None, training=True), "cosine": F.cosine_similarity(x, x.flip(2), 2),
         "rms": x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-6), "channels": x / channels,
         "loss": F.mse_loss(x, x.flip(1)), "huber": F.huber_loss(x, x.flip(1)),
+        "triplet": F.triplet_margin_loss(x, x.flip(1), x.flip(2)), "clipped": x.norm(dim=2).clamp(1, 2).sum(),
     }  # fmt: skip
 
 
@@ -238,8 +256,26 @@ def indexing(
         "index_add": x.index_add(1, positive, update), "scatter": x.scatter(1, along[:, :1], 5.0),
         "scatter_add": x.scatter_add(1, along, x[:, :7] * 2), "most": x.scatter_reduce(1, along, x[:, :7].exp(), "amax"),
         "bag": F.embedding_bag(positive, table, starts, mode="sum"), "bags": F.embedding_bag(positive, table, starts, mode="mean"),
+        "ended": F.embedding_bag(positive[:8], table, starts, mode="sum", include_last_offset=True), "even": F.embedding_bag(few.view(3, 3), table),
         "topk": tuple(x.topk(5, 1)), "least": tuple(x.topk(3, -1, largest=False)), "sort": tuple(x.sort(2, descending=True)),
         "nll": F.cross_entropy(table, positive[:1].expand(table.shape[0]) % table.shape[1]),
+    }  # fmt: skip
+
+
+def many(batch: int, height: int, width: int) -> list[Any]:
+    """Enough for several threads."""
+    rows = 100 * batch
+    return [torch.randn(rows, width), torch.randint(0, height, (rows,)), torch.randn(height, width)]
+
+
+def shared(x: torch.Tensor, places: torch.Tensor, base: torch.Tensor) -> dict[str, Any]:
+    flat = x.flatten()
+    return {
+        "index_add": base.index_add(0, places, x), "largest": base.scatter_reduce(0, places[:, None].expand_as(x), x, "amax"),
+        "counts": base[:, 0].index_add(0, places.repeat(40), torch.ones_like(places).repeat(40).to(x.dtype)),
+        "bags": F.embedding_bag(places.view(-1, 4), base, mode="sum"), "topk": tuple(x.topk(3, 0)),
+        "max": flat.max(), "sum": flat.sum(), "rows": x.square().sum(1).sqrt().sum(),
+        "einsum": torch.einsum("ijl,lk->ijk", x.unflatten(0, (-1, 4)), base.T),
     }  # fmt: skip
 
 
@@ -338,10 +374,12 @@ TABLES: dict[str, tuple[nn.Module, Callable[..., list[Any]]]] = {
     "binary": (Table(binary), two),
     "integers": (Table(integers), whole),
     "reductions": (Table(reductions), one),
+    "folds of folds": (Table(folds_of_folds), one),
     "norms": (Table(norms), one),
     "scans": (Table(scans), one),
     "views": (Table(views), one),
     "indexing": (Table(indexing), places),
+    "shared": (Table(shared), many),
     "pooling": (Table(pooling), image),
     "convolutions": (Convolutions(), image),
     "volumes": (Volumes(), volume),
@@ -353,6 +391,36 @@ TABLES: dict[str, tuple[nn.Module, Callable[..., list[Any]]]] = {
 def test_operators_agree_with_torch_in_double(name: str, tmp_path: Path) -> None:
     model, make_inputs = TABLES[name]
     check(model, make_inputs, tmp_path)
+
+
+@pytest.mark.parametrize("choice", [{"split": "columns"}, {"split": "rows"}, {"operand": "packed"}])
+def test_windows_agree_however_they_are_read(choice: dict[str, str], tmp_path: Path) -> None:
+    model = nn.Sequential(nn.ConvTranspose3d(4, 5, 3, 2, 1), nn.Conv3d(5, 17, 3, padding=1))
+    check(model, volume, tmp_path, **choice)
+
+
+def test_products_are_exact_and_read_nothing_past_the_end(tmp_path: Path) -> None:
+    model = Table(lambda a, b, x, y: {"deep": a @ b, "narrow": x @ y})
+    torch.manual_seed(0)
+    shown = [torch.randn(9, 99), torch.randn(99, 40), torch.randn(7, 5, 8), torch.randn(7, 8, 6)]
+    candidate = composed(model, shown, tmp_path)
+    right = at_the_edge(2, 5, 3)
+    inputs = [torch.randn(9, 1 << 16), torch.randn(1 << 16, 40), torch.randn(2, 4, 5), right]
+    deep, narrow = candidate(*inputs).values()
+    assert torch.allclose(narrow, inputs[2] @ right, atol=1e-5)
+    exact = inputs[0].double() @ inputs[1].double()
+    assert (deep - exact).norm() < 1e-6 * exact.norm()
+
+
+def at_the_edge(*shape: int) -> torch.Tensor:
+    """A tensor behind which no memory can be read."""
+    size, nothing = mmap.PAGESIZE, 0
+    memory = mmap.mmap(-1, 2 * size)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(address + size), size, nothing) == 0
+    count = math.prod(shape)
+    edge = torch.frombuffer(memory, dtype=torch.float32, count=count, offset=size - 4 * count)
+    return edge.copy_(torch.randn(count)).view(shape)
 
 
 def test_what_cannot_be_lowered_is_declined_by_name() -> None:

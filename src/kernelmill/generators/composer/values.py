@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kernelmill.generators.composer.graph import Extent
-from kernelmill.generators.composer.index import Index, add, atom, mul
+from kernelmill.generators.composer.index import Index, add, atom, mul, sub
 
 if TYPE_CHECKING:
     from kernelmill.generators.composer.emit.scope import Scope
@@ -143,22 +143,29 @@ class Joined(Value):
         self, parts: Sequence[Value], starts: Sequence[str], shape: Sequence[Extent], axis: int
     ) -> None:
         super().__init__(shape, parts[0].dtype, parts)
-        self._starts = tuple(starts)
-        self._axis = axis
+        self.starts = tuple(starts)
+        self.axis = axis
 
     def emit(self, scope: "Scope", index: Index) -> str:
-        place = index[self._axis]
+        place = index[self.axis]
+        known = scope.part(self, place)
+        if known is not None:
+            return scope.value(self.inputs[known], self._inside(index, known))
         name = scope.declare(self.ctype, "0")
-        for number, (part, start) in enumerate(zip(self.inputs, self._starts, strict=True)):
-            end = add(start, part.shape[self._axis].code)
+        for number, (part, start) in enumerate(zip(self.inputs, self.starts, strict=True)):
+            end = add(start, part.shape[self.axis].code)
             conditions = [f"{atom(place)} >= {start}"] if number else []
             conditions += [f"{atom(place)} < {end}"] if number < len(self.inputs) - 1 else []
-            moved = list(index.parts)
-            moved[self._axis] = f"{place} - {atom(start)}" if start != "0" else place
             with scope.guarded(" && ".join(conditions)) as inner:
-                result = inner.value(part, Index(moved))
+                result = inner.value(part, self._inside(index, number))
             scope.assign_guarded(name, inner, result)
         return name
+
+    def _inside(self, index: Index, number: int) -> Index:
+        """The same place, counted from the start of a part."""
+        parts = list(index.parts)
+        parts[self.axis] = sub(parts[self.axis], self.starts[number])
+        return Index(parts)
 
 
 class Lookup(Value):

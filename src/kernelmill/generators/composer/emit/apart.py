@@ -9,6 +9,9 @@ from kernelmill.generators.composer.graph import Extent
 from kernelmill.generators.composer.index import Index, product
 from kernelmill.generators.composer.values import Apart, Bags, Buffer, Ranking, Scatter, Value
 
+_ROWS_AT_ONCE = 4
+"""Rows of a bag: the memory of several is waited for together."""
+
 
 def emit_apart(value: Apart, target: Buffer, plan: Plan, stored: dict[int, Buffer]) -> list[str]:
     """The C++ of one of them. Raises Unfit for what must be stored before."""
@@ -92,22 +95,25 @@ def _in_every_thread(rows: str, lines: list[str]) -> list[str]:
 
 
 def _emit_bags(value: Bags, target: Buffer, plan: Plan, stored: dict[int, Buffer]) -> list[str]:
-    entries, starts, ends = value.inputs
-    width = entries.shape[1].code
+    rows, starts, ends = value.inputs
+    width = rows.shape[1].code
     root = Scope(stored=stored)
     bag = root.child("bag")
     first, last = (bag.value(bounds, Index(["bag"])) for bounds in (starts, ends))
     each = f"for (long c = 0; c < {width}; ++c)"
     bag.lines.append(f"{value.ctype}* line = {target.name} + bag * {width};")
     bag.lines.append(f"{each} line[c] = 0;")
-    entry = bag.child("k")
-    column = entry.child("c")
-    element = column.value(entries, Index(["k", "c"]))
-    column.lines.append(f"line[c] += {element};")
-    entry.loop(each, column, "#pragma omp simd")
-    bag.loop(f"for (long k = {first}; k < {last}; ++k)", entry)
+    bag.lines.append(f"long k = {first};")
+    for count in (_ROWS_AT_ONCE, 1):
+        some = bag.child("k")
+        column = some.child("c")
+        places = ["k", *(f"k + {step}" for step in range(1, count))]
+        terms = [column.value(rows, Index([place, "c"])) for place in places]
+        column.lines.append(f"line[c] += {' + '.join(terms)};")
+        some.loop(each, column, "#pragma omp simd")
+        bag.loop(f"for (; k + {count} <= {last}; k += {count})", some)
     head = f"for (long bag = 0; bag < {value.shape[0].code}; ++bag)"
-    root.loop(head, bag, _pragma(plan, entries.shape))
+    root.loop(head, bag, _pragma(plan, rows.shape))
     return root.lines
 
 
@@ -124,7 +130,7 @@ def _emit_ranking(
         return Index([*names[: value.axis], place, *names[value.axis :]])
 
     row = scopes[-1]
-    row.lines.append(f"const km::Memory<{source.ctype}> line({length});")
+    row.lines.append(f"km::Row<{source.ctype}> line({length});")
     room = f"2 * ({value.count.code}) + 16"
     row.lines.append(f"const km::Memory<std::pair<{source.ctype}, int64_t>> best({room});")
     filling = row.child("k")

@@ -21,7 +21,13 @@ _FEW_ROWS = 8
 _DOT_COLUMNS = {1: 4, 2: 4, 3: 4, 4: 4, 5: 3, 6: 3, 7: 3, 8: 3}
 _STREAMED_VECTORS = {1: 8, 2: 6, 3: 5, 4: 4, 5: 4, 6: 3, 7: 3, 8: 3}
 """How many columns (of dot products), or vectors of columns, go with few rows."""
+_WINDOW_TILES = ((8, 3), (6, 4))
+"""Rows and vectors; the first of those that leave the fewest rows of the last tile empty."""
 _NARROW = 64
+_SHALLOW = 64
+_TALL = 4
+"""With this many times more rows than columns, it is cheaper for every thread to copy all columns
+than to go through all rows."""
 
 
 class _Blocking(NamedTuple):
@@ -48,6 +54,8 @@ class _Emission:
         self._form = contract.form
         self._plan = plan
         self._stored = stored
+        self._symmetric = False
+        """Whether half of the result is a copy of the other half."""
 
     def lines(self, result: Value, target: Buffer) -> list[str]:
         form, window = self._form, self._form.window
@@ -68,9 +76,13 @@ class _Emission:
                 lines += self._operand("right", 1, index, "long b, long k, long r, long c")
                 right = f"km::packed<km::Along::{form.right_along}>(right)"
         lines += self._store(result, target)
+        self._symmetric = result is self._contract and self._is_symmetric()
         packed = f"km::packed<km::Along::{form.left_along}>(left, {form.copies})"
         call = f"{self._function(right)}(shape, {packed}, {right}, store);"
-        return [*lines, *self._with_left_in_place(call, right)]
+        lines += self._with_left_in_place(call, right)
+        if self._symmetric:
+            lines.append(f"km::mirror({target.name}, {form.rows.code});")
+        return lines
 
     def _with_left_in_place(self, call: str, right: str) -> list[str]:
         """With all sizes known, a plain left operand need not be packed: strides are constants."""
@@ -87,6 +99,23 @@ class _Emission:
             return [other]
         known = " && ".join(f"fixed_{symbol} >= 0" for symbol in symbols)
         return [f"if constexpr ({known}) {{", f"  {other}", "} else {", f"  {call}", "}"]
+
+    def _is_symmetric(self) -> bool:
+        """Whether this is the product of a matrix and its own transpose."""
+        form, plan = self._form, self._plan
+        large = form.batch.code == "1" and form.lines.code == "1" and form.rows.value > _NARROW
+        if not large or form.window is not None or plan.split != "auto":
+            return False
+        indices = form.left("b", "m", "k"), form.right("b", "k", "0", "m")
+        left, right = map(self._origin, self._contract.inputs, indices)
+        return left == right
+
+    def _origin(self, value: Value, index: Index) -> tuple[int, Index]:
+        """The value that a view shows at an index, and where."""
+        while id(value) not in self._stored and isinstance(value, View):
+            index = value.remap(index)
+            value = value.inputs[0]
+        return id(value), index
 
     def _operand(
         self, name: str, number: int, index: Index, parameters: str, before: str = ""
@@ -119,7 +148,8 @@ class _Emission:
         """A right operand that lies in memory as it is needed; empty where it does not pay."""
         form, plan = self._form, self._plan
         wanted = plan.operand == "direct" or (
-            plan.operand == "auto" and (form.batch.value > 1 or form.rows.value <= _FEW_ROWS)
+            plan.operand == "auto"
+            and (form.batch.value > 1 or form.rows.value <= _FEW_ROWS or self._is_shallow())
         )
         if not wanted or form.right_along != "other" or form.lines.code != "1":
             return []
@@ -130,7 +160,7 @@ class _Emission:
         while isinstance(value, View):
             first, depth, every = value.remap(first), value.remap(depth), value.remap(every)
             value = self._stored.get(id(value.inputs[0]), value.inputs[0])
-        if not isinstance(value, Buffer) or value.dtype != "float32" or not _separable(every):
+        if not isinstance(value, Buffer) or value.dtype != "float32" or not _separable(every, "k"):
             return []
         count, step = form.depth.code, depth.ravel(value.shape)
         start = f"{value.name} + {first.ravel(value.shape)}"
@@ -202,6 +232,13 @@ class _Emission:
         ]
 
     def _store(self, result: Value, target: Buffer) -> list[str]:
+        place = self._form.out("b", "m", "0", "c")
+        one_line = self._form.lines.code == "1" and self._form.window is None
+        if result is self._contract and one_line and _separable(place, "m"):
+            at = f"{target.name} + {place.ravel(target.shape)}"
+            return [
+                f"const auto store = km::straight([=](long b, long m, long c) {{ return {at}; }});"
+            ]
         root = Scope(stored=self._stored)
         root.contraction = self._contract
         body = root.child("v")
@@ -231,8 +268,11 @@ class _Emission:
         if form.rows.value <= _FEW_ROWS and direct and form.window is None:
             rows = form.rows.value
             usual = _Blocking(rows, _STREAMED_VECTORS[rows], 16, rows, 2048)
+        elif direct and self._is_shallow():
+            usual = _Blocking(6, 4, _SHALLOW, 6, 2048)
         elif form.window is not None and direct:
-            usual = _Blocking(8, 3, 288, 256, 256)
+            rows, vectors = min(_WINDOW_TILES, key=lambda tile: -form.rows.value % tile[0])
+            usual = _Blocking(rows, vectors, 288, 256, 256)
         else:
             usual = _Blocking(6, 4, 512, 512, 256 if form.batch.value > 1 else 128)
         if plan.tile != "auto":
@@ -242,20 +282,33 @@ class _Emission:
             usual = usual._replace(depth=int(plan.depth_block))
         return usual
 
+    def _is_shallow(self) -> bool:
+        """Whether writing the result takes most of the time. That is best done in order: one row of
+        tiles after the other, with the right operand read in place."""
+        form = self._form
+        one = form.batch.value == 1 and form.window is None
+        large = min(form.rows.value, form.columns.value) > _NARROW
+        return one and large and form.depth.value <= _SHALLOW
+
     def _split(self) -> str:
         form = self._form
         if self._plan.split != "auto":
             return str(self._plan.split)
+        if self._symmetric:
+            return "upper"
         if form.batch.value >= 2:
             return "batch"
-        return "rows" if form.columns.value * form.lines.value <= _NARROW else "columns"
+        if self._is_shallow() and form.right_along == "other":
+            return "rows"
+        wide = form.columns.value * form.lines.value
+        tall = form.window is None and form.rows.value > _TALL * wide
+        return "rows" if wide <= _NARROW or tall else "columns"
 
 
-def _separable(index: Index) -> bool:
-    """Whether the address is a sum of one for b, one for k, and c itself."""
+def _separable(index: Index, name: str) -> bool:
+    """Whether the address is a sum of one for b, one for `name`, and c itself."""
     *outer, last = index.parts or ("",)
-    linear = all(
-        not re.search(r"[/%]", part) for part in index.parts if re.search(r"\b[kc]\b", part)
-    )
+    moving = [part for part in index.parts if re.search(rf"\b[{name}c]\b", part)]
+    linear = not any(re.search(r"[/%]", part) for part in moving)
     moves = last == "c" or (last.endswith(" + c") and not re.search(r"\bc\b", last[:-4]))
     return linear and moves and not any(re.search(r"\bc\b", part) for part in outer)

@@ -1,16 +1,19 @@
 """Folds inside a loop nest: reductions and running folds, plain or a vector of them at a time."""
 
 import re
+from itertools import product as cartesian
 from typing import NamedTuple
 
 from kernelmill.generators.composer.decisions import SERIAL_BELOW, Plan
-from kernelmill.generators.composer.emit.scope import Scope, Unfit
+from kernelmill.generators.composer.emit.scope import Part, Scope, Unfit
 from kernelmill.generators.composer.graph import Extent
 from kernelmill.generators.composer.index import Index, add, atom, mul, product, sub
 from kernelmill.generators.composer.values import Map, Reduce, Scan
 
 _MOST_NESTED = 2
 """Folds inside of each other: more are stored first, or each would be computed again and again."""
+_FEW = 8
+"""Elements that are folded one by one, without a loop."""
 _LANE_BLOCK = 128
 """Elements that a lane sums in single precision before they join a sum in double."""
 _BLOCK = 2048
@@ -43,6 +46,22 @@ def start_of(op: str, ctype: str) -> str:
     if op in _INTEGER_START and ctype not in ("float", "double"):
         return f"std::numeric_limits<{ctype}>::{_INTEGER_START[op]}()"
     return FOLDS[op].start
+
+
+class _Run(NamedTuple):
+    """A stretch of the innermost loop of a fold, its body, and the element that it folds."""
+
+    start: str
+    extent: Extent
+    body: Scope
+    element: str
+
+    @property
+    def end(self) -> str:
+        return add(self.start, self.extent.code)
+
+    def head(self, name: str) -> str:
+        return f"for (long {name} = {self.start}; {name} < {self.end}; ++{name})"
 
 
 class Folding:
@@ -84,6 +103,8 @@ class Folding:
             return self._fold_taps(scope, value, index)
         if in_lane:
             return self._fold_lanes(scope, value, index)
+        if _is_short(value):
+            return self._fold_few(scope, value, index)
         return self._fold_one(scope, value, index)
 
     def running(self, scope: Scope, value: Scan, index: Index) -> str:
@@ -131,55 +152,93 @@ class Folding:
         for name in names:
             scope.names.discard(name)
         outside, self._work = self._work, product(source.shape).value
-        body, element = self._innermost(scope, value, index, names)
-        nested = any(line.lstrip().startswith("for ") for line in body.lines)
-        if nested and accumulator == "double":
-            body, element = self._innermost(scope, value, index, names, wide=True)
-        heads = [
-            f"for (long {n} = 0; {n} < {e.code}; ++{n})"
-            for n, e in zip(names, extents, strict=True)
-        ]
-        outer = scope.child()
-        if self._blocked(value) and not nested and not scope.wide:
-            part = scope.fresh("p")
-            body.lines.append(f"{part} = {fold.combine.format(part, element)};")
-            outer.lines += _row_in_blocks(names[-1], extents[-1], body.lines, part, total)
-        else:
-            body.lines.append(f"{total} = {fold.combine.format(total, element)};")
-            pragma = f"#pragma omp simd simdlen(16) reduction({fold.simd}:{total})"
-            outer.loop(heads[-1], body, pragma if fold.simd and not nested else "")
-        for head in reversed(heads[:-1]):
+        loop = self._innermost(scope, value, index, names, total)
+        for name, extent in reversed(list(zip(names, extents, strict=True))[:-1]):
             wrapped = scope.child()
-            wrapped.loop(head, outer)
-            outer = wrapped
+            wrapped.loop(f"for (long {name} = 0; {name} < {extent.code}; ++{name})", loop)
+            loop = wrapped
         if self._parallel and not scope.folds and self._work > SERIAL_BELOW:
-            _share(outer.lines, f"reduction({fold.simd}:{total})")
+            _share(loop.lines, f"reduction({fold.simd}:{total})")
         self._work = max(self._work, outside)
-        scope.lines += outer.lines
+        scope.lines += loop.lines
         if scope.wide and accumulator == "double":
             scope.doubles.add(total)
         elif accumulator != value.ctype:
             return scope.define(value.ctype, f"{value.ctype}({total})")
         return total
 
-    def _innermost(
-        self, scope: Scope, value: Reduce, index: Index, names: list[str], wide: bool = False
-    ) -> tuple[Scope, str]:
-        """The body of the innermost loop, and the element that it folds.
+    def _fold_few(self, scope: Scope, value: Reduce, index: Index) -> str:
+        """Without a loop, so that the loop around it is vectorised instead."""
+        source, fold = value.inputs[0], FOLDS[value.op]
+        taps = cartesian(*(range(source.shape[axis].value) for axis in value.axes))
+        total, *others = (
+            scope.value(source, value.source_index(index, [str(place) for place in tap]))
+            for tap in taps
+        )
+        for other in others:
+            total = scope.define(value.ctype, fold.combine.format(total, other))
+        return total
 
-        `wide`: a fold of folds computes what is between them in double. There is little of it, and
-        differences of sums may cancel.
+    def _innermost(
+        self, scope: Scope, value: Reduce, index: Index, names: list[str], total: str
+    ) -> Scope:
+        """The innermost loop, or one for each part of what was joined along it."""
+        source, (*_, last) = value.inputs[0], names
+        extent, place = source.shape[value.axes[-1]], value.source_index(index, names)
+        runs = self._runs(scope, value, place, names)
+        if self._worth_keeping(value):
+            row = scope.keep(source, place, last, extent.code)
+            for run in runs:
+                run.body.lines.append(f"{row}[{last}] = {run.element};")
+        loop = scope.child()
+        for run in runs:
+            self._add_loop(loop, value, last, run, total)
+        return loop
+
+    def _runs(self, scope: Scope, value: Reduce, place: Index, names: list[str]) -> list[_Run]:
+        extent = value.inputs[0].shape[value.axes[-1]]
+        whole = _Run("0", extent, *self._body(scope, value, place, names))
+        joined = whole.body.joined.get(names[-1])
+        if joined is None or self._parallel:
+            return [whole]
+        runs = []
+        for number, (start, part) in enumerate(zip(joined.starts, joined.inputs, strict=True)):
+            only = {names[-1]: Part(joined, number)}
+            body = self._body(scope, value, place, names, only)
+            runs.append(_Run(start, part.shape[joined.axis], *body))
+        return runs
+
+    def _body(
+        self,
+        scope: Scope,
+        value: Reduce,
+        place: Index,
+        names: list[str],
+        parts: dict[str, Part] | None = None,
+        wide: bool = False,
+    ) -> tuple[Scope, str]:
+        """The body of the innermost loop, and the element that it folds. A fold of folds computes
+        what is between them in double: there is little of it, and differences of sums may cancel.
         """
         body = scope.child(*names)
         body.folds += 1
         body.wide = wide
-        source = value.inputs[0]
-        place = value.source_index(index, names)
-        element = body.value(source, place)
-        if self._worth_keeping(value):
-            row = scope.keep(source, place, names[-1], source.shape[value.axes[-1]].code)
-            body.lines.append(f"{row}[{names[-1]}] = {element};")
+        body.parts = parts or {}
+        element = body.value(value.inputs[0], place)
+        if not wide and _is_nested(body) and self._accumulator(value) == "double":
+            return self._body(scope, value, place, names, parts, wide=True)
         return body, element
+
+    def _add_loop(self, loop: Scope, value: Reduce, name: str, run: _Run, total: str) -> None:
+        fold, nested = FOLDS[value.op], _is_nested(run.body)
+        if self._blocked(value) and not nested and not loop.wide:
+            part = loop.fresh("p")
+            run.body.lines.append(f"{part} = {fold.combine.format(part, run.element)};")
+            loop.lines += _row_in_blocks(name, run, part, total)
+            return
+        run.body.lines.append(f"{total} = {fold.combine.format(total, run.element)};")
+        simd = f"#pragma omp simd simdlen(16) reduction({fold.simd}:{total})"
+        loop.loop(run.head(name), run.body, simd if fold.simd and not nested else "")
 
     def _blocked(self, value: Reduce) -> bool:
         """Whether a sum of floats goes in blocks, where it is long and fast."""
@@ -190,7 +249,8 @@ class Folding:
         """A row that costs something and is needed again behind the fold."""
         source = value.inputs[0]
         single = len(value.axes) == 1 and value.contiguous and not self._parallel
-        computed = isinstance(source, Map) and "km::" in source.template
+        folded = isinstance(source, Reduce) and self._accumulator(source) == source.ctype
+        computed = folded or (isinstance(source, Map) and "km::" in source.template)
         return single and computed and id(source) in self._shared and bool(self._plan.keep_rows)
 
     def _accumulator(self, value: Reduce) -> str:
@@ -325,17 +385,16 @@ def _share(lines: list[str], clause: str) -> None:
         lines.insert(0, f"#pragma omp parallel for {clause}")
 
 
-def _row_in_blocks(name: str, extent: Extent, body: list[str], part: str, total: str) -> list[str]:
+def _row_in_blocks(name: str, run: _Run, part: str, total: str) -> list[str]:
     """A loop that sums into `part`, which joins `total` now and then."""
     pragma = f"#pragma omp simd simdlen(16) reduction(+:{part})"
-    inner = [f"  {line}" for line in body]
-    if extent.fixed and extent.value <= _BLOCK:
-        head = f"for (long {name} = 0; {name} < {extent.code}; ++{name}) {{"
+    inner = [f"  {line}" for line in run.body.lines]
+    if run.extent.fixed and run.extent.value <= _BLOCK:
         return [
             "{",
             f"  float {part} = 0;",
             pragma,
-            f"  {head}",
+            f"  {run.head(name)} {{",
             *inner,
             "  }",
             f"  {total} += {part};",
@@ -343,9 +402,9 @@ def _row_in_blocks(name: str, extent: Extent, body: list[str], part: str, total:
         ]
     block = f"b{name}"
     return [
-        f"for (long {block} = 0; {block} < {extent.code}; {block} += {_BLOCK}) {{",
+        f"for (long {block} = {run.start}; {block} < {run.end}; {block} += {_BLOCK}) {{",
         f"  float {part} = 0;",
-        f"  const long end = std::min<long>({block} + {_BLOCK}, {extent.code});",
+        f"  const long end = std::min<long>({block} + {_BLOCK}, {run.end});",
         pragma,
         f"  for (long {name} = {block}; {name} < end; ++{name}) {{",
         *inner,
@@ -353,6 +412,16 @@ def _row_in_blocks(name: str, extent: Extent, body: list[str], part: str, total:
         f"  {total} += {part};",
         "}",
     ]
+
+
+def _is_short(value: Reduce) -> bool:
+    extents = [value.inputs[0].shape[axis] for axis in value.axes]
+    few = all(extent.fixed for extent in extents) and 1 <= product(extents).value <= _FEW
+    return few and value.op not in ("any", "all")
+
+
+def _is_nested(body: Scope) -> bool:
+    return any(line.lstrip().startswith("for ") for line in body.lines)
 
 
 def _repeated(scope: Scope, index: Index) -> bool:

@@ -12,7 +12,15 @@ from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from kernelmill.generators.composer.index import Index
-from kernelmill.generators.composer.values import Buffer, Contract, Literal, Reduce, Scan, Value
+from kernelmill.generators.composer.values import (
+    Buffer,
+    Contract,
+    Joined,
+    Literal,
+    Reduce,
+    Scan,
+    Value,
+)
 
 if TYPE_CHECKING:
     from kernelmill.generators.composer.emit.folds import Folding
@@ -34,6 +42,13 @@ class _Row(NamedTuple):
     name: str
     axis: int
     rest: tuple[str, ...]
+
+
+class Part(NamedTuple):
+    """One of the values that were joined."""
+
+    joined: Joined
+    number: int
 
 
 class Scope:
@@ -66,6 +81,10 @@ class Scope:
         """Whether floats are computed in double: where they are few and much depends on them."""
         self.doubles: set[str] = parent.doubles if parent else set()
         """Names of floats that were."""
+        self.joined: dict[str, Joined] = {}
+        """What is joined along a loop of this scope, by variable."""
+        self.parts: dict[str, Part] = {}
+        """Loops of this scope that run over one part of it only."""
         self._kept: list[Value] = parent._kept if parent else []
         self._stored: dict[int, Buffer] = parent._stored if parent else stored or {}
 
@@ -101,7 +120,7 @@ class Scope:
         """Memory for one row of a value, for whoever needs it again in this scope."""
         name = self.fresh("row")
         ctype = value.ctype
-        self.lines.append(f"const km::Memory<{ctype}> {name}({length});")
+        self.lines.append(f"km::Row<{ctype}> {name}({length});")
         axis = index.parts.index(variable)
         rest = index.parts[:axis] + index.parts[axis + 1 :]
         self._rows[id(value)] = _Row(name, axis, rest)
@@ -184,6 +203,19 @@ class Scope:
         if self.folding is None:
             raise Unfit(value)
         return self.folding.fold(self, value, index)
+
+    def part(self, joined: Joined, place: str) -> int | None:
+        """Which part a place is in, where a loop runs over that one only."""
+        scope: Scope | None = self
+        while scope is not None and place not in scope.variables:
+            scope = scope.parent
+        if scope is None:
+            return None
+        if place not in scope.parts:
+            scope.joined.setdefault(place, joined)
+            return None
+        known = scope.parts[place]
+        return known.number if known.joined.starts == joined.starts else None
 
     def unfit(self, value: Value) -> str:
         raise Unfit(value)

@@ -187,18 +187,19 @@ def _embedding_bag(lowering: Lowering, node: Node) -> list[Value | None]:
     if weights is not None:
         gain = kept(lowering.value(weights), entries.shape, [1])
         entries = pointwise("{0} * {1}", entries, gain, shape=entries.shape)
-    starts = View(starts, kind.shape[:1], lambda i: i)  # the last may be the end of the last bag
-    ends = Guarded(
+    # Where the starts are one more than the bags, the last is an end.
+    first = View(starts, kind.shape[:1], lambda i: i)
+    end = Guarded(
         starts,
-        starts.shape,
+        kind.shape[:1],
         lambda i: Index([f"{i[0]} + 1"]),
         lambda i: f"{i[0]} + 1 < {starts.shape[0].code}",
         otherwise=places.shape[0].code,
     )
-    total: Value = Bags(entries, starts, ends)
+    total: Value = Bags(entries, first, end)
     if mode == 1:
         code = f"{total.ctype}(std::max<int64_t>({{1}} - {{0}}, 1))"
-        count = pointwise(code, starts, ends, shape=starts.shape, dtype=kind.dtype)
+        count = pointwise(code, first, end, shape=first.shape, dtype=kind.dtype)
         total = pointwise("{0} / {1}", total, kept(count, kind.shape, [1]), shape=kind.shape)
     return [total, None, None, None]
 

@@ -200,7 +200,7 @@ def _softmax(lowering: Lowering, node: Node) -> Value:
     axes = axes_of(node.arguments[1], len(source.shape))
     largest = folded(source, axes, "max")
     shifted = pointwise("{0} - {1}", source, largest, shape=source.shape)
-    powers = Map("km::exp({0})", [shifted], source.dtype, source.shape)
+    powers = Map("km::exp_nonpositive({0})", [shifted], source.dtype, source.shape)
     total = folded(powers, axes, "sum")
     if node.op.startswith("_softmax"):
         inverse = Map("1 / {0}", [total], source.dtype, total.shape)
@@ -214,7 +214,7 @@ def _logsumexp(lowering: Lowering, node: Node) -> Value:
     source = lowering.value(node.arguments[0])
     axes = axes_of(node.arguments[1], len(source.shape))
     largest = folded(source, axes, "max")
-    code = "km::exp({0} - ({1} == -km::inf ? 0 : {1}))"
+    code = "km::exp_nonpositive({0} - ({1} == -km::inf ? 0 : {1}))"
     powers = pointwise(code, source, largest, shape=source.shape)
     total = folded(powers, axes, "sum")
     result = Map("km::log({0}) + {1}", [total, largest], source.dtype, total.shape)

@@ -41,13 +41,6 @@ struct WindowReach {
   }
 };
 
-// e^x for x <= 0, within 2 ulp; below -87 (about 2^-126) it is 0, NaN stays NaN.
-KM_FN float exp_nonpositive(float x) {
-  auto [r, shifted_n] = reduce_exp(x, round_magic + 127.0f);
-  const float near_one = poly(r, 1.0f, 0.999999702f, 0.499991477f, 0.166676387f, 0.0418981612f, 0.00829027221f);
-  return x < -87.0f ? 0.0f : near_one * two_to(shifted_n);  // cheaper than a clamp: the product takes a mask
-}
-
 // ---------------------------------------------------------------- register tiles
 
 constexpr int lanes = 16, tile_rows = 6, tile_vectors = 4, panel_keys = lanes * tile_vectors;

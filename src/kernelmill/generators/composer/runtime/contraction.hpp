@@ -8,6 +8,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <type_traits>
@@ -30,7 +31,9 @@ struct Tile {
   static_assert(MR <= 16 && MLAST <= MR && (W == 16 || W == 8));
 };
 
-enum class Split { m, columns, batch };  // what the threads divide among themselves
+// What the threads divide among themselves. upper: the columns of a symmetric product, of which only
+// what is above the diagonal is computed; `mirror` does the rest.
+enum class Split { m, columns, batch, upper };
 enum class Along { k, other };           // the index along which an operand is contiguous in memory
 
 struct Shape {
@@ -111,6 +114,27 @@ Direct<Base, P> direct(Base base, const long* offset, P phases = {}) {
   return {base, offset, phases};
 }
 
+// ---------------------------------------------------------------- results
+
+// Stores sums as they are: at(b, m, c) is where, and rows lie `pitch` apart.  Tiles are written
+// there from registers.  Any other store is a functor of (b, m, r, c, count, sums).
+template <class At>
+struct Straight {
+  At at;
+  long pitch;
+  void operator()(long b, long m, long, long c, long count, const float* sums) const {
+    std::copy_n(sums, count, at(b, m, c));
+  }
+};
+template <class At>
+Straight<At> straight(At at) {
+  return {at, at(0, 1, 0) - at(0, 0, 0)};
+}
+template <class Store>
+constexpr bool is_straight = false;
+template <class At>
+constexpr bool is_straight<Straight<At>> = true;
+
 // ---------------------------------------------------------------- vectors, buffers, threads
 
 template <int W>
@@ -153,6 +177,11 @@ struct Range {
 };
 inline Range share(long count, int thread, int threads) {
   return {count * thread / threads, count * (thread + 1) / threads};
+}
+// Columns of a triangle: the first ones are short.
+inline Range share_triangle(long count, int thread, int threads) {
+  const auto bound = [=](int t) { return long(count * std::sqrt(double(t) / threads)); };
+  return {bound(thread), bound(thread + 1)};
 }
 inline long ceil_div(long a, long b) { return (a + b - 1) / b; }
 
@@ -244,11 +273,16 @@ inline void pack_full(long kc, Element element, float* out) {
 
 // ---------------------------------------------------------------- the register tile
 
-// tile[i][v] (+)= sum over k of a(i, k) * row(k)[v]
+struct Target {
+  float* to;
+  long pitch;
+};
+
+// target[i][v] = sum over k of a(i, k) * row(k)[v], and what is in the tile unless this is the first.
 // Every block of k begins at zero and joins what was there at the end: one sum over all of a deep
 // product would lose digits.
 template <class T, int M, int V, class A, class Row>
-inline void multiply(long kc, A a, Row row, float* tile, bool first) {
+inline void multiply(long kc, A a, Row row, const float* tile, bool first, Target target) {
   constexpr int W = T::W;
   Vector<W> sum[M][V];
 #pragma GCC unroll 16
@@ -275,7 +309,7 @@ inline void multiply(long kc, A a, Row row, float* tile, bool first) {
 #pragma GCC unroll 16
   for (int i = 0; i < M; ++i)
 #pragma GCC unroll 16
-    for (int v = 0; v < V; ++v) save<W>(tile + i * T::NR + v * W, sum[i][v]);
+    for (int v = 0; v < V; ++v) save<W>(target.to + i * target.pitch + v * W, sum[i][v]);
 }
 
 template <int V, class F>
@@ -362,6 +396,7 @@ class Contraction {
     if (split == Split::batch) mine = share(mine.end, thread, threads);
     if (split == Split::m) tiles = share(tiles.end, thread, threads);
     if (split == Split::columns) vectors = share(width, thread, threads);
+    if (split == Split::upper) vectors = share_triangle(width, thread, threads);
     if (a_shared()) pack_shared_a(thread, threads);
 
     Block whole{};
@@ -414,7 +449,8 @@ class Contraction {
       for (long n = whole.n.begin; n < whole.n.end;) {
         const long plane = s.plane_of(n), end = plane * s.plane + s.plane_columns();
         block.n = {n, std::min({n + T::NC, whole.n.end, end})};
-        for (long k = 0; k < s.k; k += KC) panels(block, k, std::min(s.k - k, KC));
+        const bool empty = split == Split::upper && block.n.end <= m;
+        for (long k = 0; k < s.k && !empty; k += KC) panels(block, k, std::min(s.k - k, KC));
         n = block.n.end < end ? block.n.end : (plane + 1) * s.plane;
       }
     }
@@ -464,12 +500,19 @@ class Contraction {
   template <int V, class Row>
   void sweep(const Block& block, long n, long count, long skip, long k0, long kc, float* partial, Row row) const {
     const bool first = k0 == 0, last = k0 + kc == s.k;
-    for (long m = block.m.begin; m < block.m.end; m += T::MR) {
+    const long end = split == Split::upper ? std::min(block.m.end, n + count) : block.m.end;
+    for (long m = block.m.begin; m < end; m += T::MR) {
       const long height = std::min<long>(s.m - m, T::MR);
+      const bool lower = T::MLAST < T::MR && height <= T::MLAST;
+      const bool whole = count == V * T::W && !skip && height == (lower ? T::MLAST : T::MR);
+      Target target{partial, T::NR};
+      if constexpr (is_straight<Store>) {
+        if (last && whole) target = {store.at(block.item, m, n), store.pitch};
+      }
       if constexpr (phased) phase_tiles<V>(block, m, row, partial);
-      else if (T::MLAST < T::MR && height <= T::MLAST) one_tile<T::MLAST, V>(block, m, k0, kc, row, partial, first);
-      else one_tile<T::MR, V>(block, m, k0, kc, row, partial, first);
-      if (last) finish<V>(block.item, m, height, n, count, partial + skip);
+      else if (lower) one_tile<T::MLAST, V>(block, m, k0, kc, row, partial, first, target);
+      else one_tile<T::MR, V>(block, m, k0, kc, row, partial, first, target);
+      if (last && target.to == partial) finish<V>(block.item, m, height, n, count, partial + skip);
       if (s.k > KC) partial += T::MR * T::NR;
     }
   }
@@ -479,19 +522,19 @@ class Contraction {
     for (long phase = 0; phase < b.phases.count(); ++phase, tile += T::MR * T::NR) {
       const long k0 = b.phases.start[phase], kc = b.phases.start[phase + 1] - k0;
       auto own_row = [=](long k) { return row(k0 + k); };
-      if (kc > 0) one_tile<T::MR, V>(block, m, k0, kc, own_row, tile, true);
+      if (kc > 0) one_tile<T::MR, V>(block, m, k0, kc, own_row, tile, true, {tile, T::NR});
       else std::memset(tile, 0, T::MR * T::NR * sizeof(float));
     }
   }
 
   template <int M, int V, class Row>
-  void one_tile(const Block& block, long m, long k0, long kc, Row row, float* tile, bool first) const {
+  void one_tile(const Block& block, long m, long k0, long kc, Row row, const float* tile, bool first, Target to) const {
     if constexpr (A::direct) {
       auto from = [&, item = block.item](int i, long k) { return a.element(item, m + i, k0 + k); };
-      multiply<T, M, V>(kc, from, row, tile, first);
+      multiply<T, M, V>(kc, from, row, tile, first, to);
     } else {
       const float* panel = block.a + m / T::MR * tile_size() + k0 * T::MR;
-      multiply<T, M, V>(kc, [=](int i, long k) { return panel[k * T::MR + i]; }, row, tile, first);
+      multiply<T, M, V>(kc, [=](int i, long k) { return panel[k * T::MR + i]; }, row, tile, first, to);
     }
   }
 
@@ -535,6 +578,27 @@ class Contraction {
 template <class T, Split split, class A, class B, class Store>
 void contract(const Shape& shape, const A& a, const B& b, const Store& store) {
   Contraction<T, split, A, B, Store>(shape, a, b, store).run();
+}
+
+// Copies what is above the diagonal of a square matrix to below it, in square blocks.
+inline void mirror(float* matrix, long n) {
+  constexpr int W = 16;
+  in_parallel(double(n) * n, [=](int thread, int threads) {
+    for (long i = thread * W; i < n; i += threads * W)
+      for (long j = i; j < n; j += W) {
+        if (j > i && j + W <= n) {
+          Vector<W> row[W];
+#pragma GCC unroll 16
+          for (int w = 0; w < W; ++w) row[w] = load<W>(matrix + (i + w) * n + j);
+          exchange<W, 1>(row);
+#pragma GCC unroll 16
+          for (int w = 0; w < W; ++w) save<W>(matrix + (j + w) * n + i, row[w]);
+          continue;
+        }
+        for (long y = i; y < std::min(i + W, n); ++y)
+          for (long x = std::max(j, y + 1); x < std::min(j + W, n); ++x) matrix[x * n + y] = matrix[y * n + x];
+      }
+  });
 }
 
 // ---------------------------------------------------------------- few rows, both operands contiguous in k
@@ -636,19 +700,27 @@ struct Axis {
     return {std::min(ceil_div(std::max(margin() - p, 0L), stride), end), end};
   }
   long sample(long p, long place) const { return place * stride + p - margin(); }
+  // Zeros behind a line that are also those before the next one.
+  long shared() const {
+    long count = length() - places();
+    for (long p = 0; p < phases(); ++p)
+      count = std::min({count, inside(p).begin, length() - inside(p).end});
+    return count;
+  }
 };
 
 struct Window {
-  long channels;
-  Axis z, y, x;
-  long plane() const { return y.length() * x.length(); }
+  const long channels;
+  const Axis z, y, x;
+  const long pitch = x.length() - x.shared();
+  long plane() const { return y.length() * pitch; }
   long phase() const { return z.length() * plane(); }
   long volume() const { return z.phases() * y.phases() * x.phases() * phase(); }
-  long image() const { return channels * volume(); }
+  long image() const { return channels * volume() + x.shared(); }
   long taps() const { return z.kernel * y.kernel * x.kernel; }
   long phases() const { return z.up * y.up * x.up; }
   Shape shape(long batch, long m) const {
-    return {batch, m, channels * taps(), y.places(), x.places(), x.length(), z.places(), plane()};
+    return {batch, m, channels * taps(), y.places(), x.places(), pitch, z.places(), plane()};
   }
   template <int X>
   Phases<X> outputs(const long* start) const {
@@ -677,14 +749,16 @@ class Taps {
   long add_phase(const Window& w, long pz, long py, long px, long begin) {
     long end = begin;
     for (long tz = 0; tz < w.z.kernel; ++tz)
-      for (long ty = 0; ty < w.y.kernel; ++ty)
+      for (long ty = 0; ty < w.y.kernel; ++ty) {
+        if (!w.z.meets(pz, tz) || !w.y.meets(py, ty)) continue;
         for (long tx = 0; tx < w.x.kernel; ++tx) {
-          if (!w.z.meets(pz, tz) || !w.y.meets(py, ty) || !w.x.meets(px, tx)) continue;
+          if (!w.x.meets(px, tx)) continue;
           long part = (w.z.phase(pz, tz) * w.y.phases() + w.y.phase(py, ty)) * w.x.phases() + w.x.phase(px, tx);
           long line = w.z.place(pz, tz) * w.y.length() + w.y.place(py, ty);
           order[end] = (tz * w.y.kernel + ty) * w.x.kernel + tx;
-          offset[end++] = part * w.phase() + line * w.x.length() + w.x.place(px, tx);
+          offset[end++] = part * w.phase() + line * w.pitch + w.x.place(px, tx);
         }
+      }
     const long taps = end - begin;  // of one channel: the others look the same
     for (; end < begin + w.channels * taps; ++end) {
       order[end] = order[end - taps] + w.taps();
@@ -695,29 +769,30 @@ class Taps {
 };
 
 template <class Element>
-inline void pad_line(const Axis& x, long phase, Range valid, Element element, float* to) {
+inline void pad_line(const Window& w, long phase, Range valid, Element element, float* to) {
   for (long j = 0; j < valid.begin; ++j) to[j] = 0.0f;
 #pragma omp simd
-  for (long j = valid.begin; j < valid.end; ++j) to[j] = element(x.sample(phase, j));
-  for (long j = valid.end; j < x.length(); ++j) to[j] = 0.0f;
+  for (long j = valid.begin; j < valid.end; ++j) to[j] = element(w.x.sample(phase, j));
+  for (long j = valid.end; j < w.pitch; ++j) to[j] = 0.0f;
 }
 
-// Copies one channel of one image, padded and split by phase; element(z, y, x) is only asked for
-// samples inside the input.
+// Copies one channel of one image, padded and split by phase, and the zeros that would be shared
+// with the next; element(z, y, x) is only asked for samples inside the input.
 template <class Element>
 void pad_channel(const Window& w, Element element, float* to) {
-  const Range none{w.x.length(), w.x.length()};
+  const Range none{w.pitch, w.pitch};
   for (long pz = 0; pz < w.z.phases(); ++pz)
     for (long py = 0; py < w.y.phases(); ++py)
       for (long px = 0; px < w.x.phases(); ++px) {
         const Range planes = w.z.inside(pz), rows = w.y.inside(py), cols = w.x.inside(px);
         for (long i = 0; i < w.z.length(); ++i)
-          for (long j = 0; j < w.y.length(); ++j, to += w.x.length()) {
+          for (long j = 0; j < w.y.length(); ++j, to += w.pitch) {
             const bool inside = i >= planes.begin && i < planes.end && j >= rows.begin && j < rows.end;
             const long z = w.z.sample(pz, i), y = w.y.sample(py, j);
-            pad_line(w.x, px, inside ? cols : none, [&](long x) { return element(z, y, x); }, to);
+            pad_line(w, px, inside ? cols : none, [&](long x) { return element(z, y, x); }, to);
           }
       }
+  std::fill_n(to, w.x.shared(), 0.0f);
 }
 
 // One image, for Split::batch in base(b); element(channel, z, y, x).
@@ -737,7 +812,7 @@ void pad_copy_all(const Window& w, long batch, Element element, float* images) {
     for (long i = mine.begin; i < mine.end; ++i) {
       long b = i / w.channels, channel = i % w.channels;
       auto of_channel = [&](long z, long y, long x) { return element(b, channel, z, y, x); };
-      pad_channel(w, of_channel, images + i * w.volume());
+      pad_channel(w, of_channel, images + b * w.image() + channel * w.volume());
     }
   });
 }

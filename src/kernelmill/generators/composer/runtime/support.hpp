@@ -49,6 +49,20 @@ class Memory {
   T* data_;
 };
 
+// The same for a row inside of a loop: short ones are on the stack.
+template <class T>
+class Row {
+ public:
+  explicit Row(long count) : far_(count > few ? count : 0), data_(count > few ? static_cast<T*>(far_) : near_) {}
+  operator T*() const { return data_; }
+
+ private:
+  static constexpr long few = 4096;
+  alignas(64) T near_[few];
+  const Memory<T> far_;
+  T* const data_;
+};
+
 // The first `count` of a line, once sorted: `ahead` of two values says which comes first, the place
 // decides between equal ones. `best` has room for 2 * count + 16: it gathers what is ahead of the
 // last of the best so far, which is little of a long line, and is cut down when it is full.

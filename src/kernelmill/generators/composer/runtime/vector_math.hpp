@@ -133,6 +133,13 @@ KM_FN float exp2(float x) {
     return times_two_to(exp2_near_zero(x - (shifted_n - magic)), shifted_n);
 }
 
+// e^x for x <= 0, within 2 ulp; below -87 (about 2^-126) it is 0, NaN stays NaN.
+KM_FN float exp_nonpositive(float x) {
+    auto [r, shifted_n] = reduce_exp(x, round_magic + 127.0f);
+    float near_one = poly(r, 1.0f, 0.999999702f, 0.499991477f, 0.166676387f, 0.0418981612f, 0.00829027221f);
+    return x < -87.0f ? 0.0f : near_one * two_to(shifted_n);  // cheaper than a clamp: the product takes a mask
+}
+
 // The cheaper forms for results that neither overflow nor are denormal.
 KM_FN float exp2_moderate(float x) {
     float magic = round_magic + 127.0f, shifted_n = x + magic;
@@ -363,6 +370,8 @@ KM_FN double exp(double x) {
     double r = fma(n, -ln2_low_d, fma(n, -ln2_high_d, x));
     return times_two_to(fma(fma(exp_tail(r), r, 1.0), r, 1.0), shifted_n);
 }
+
+KM_FN double exp_nonpositive(double x) { return exp(x); }
 
 KM_FN double expm1(double x) {
     double y = at_least(x, -60.0);
