@@ -8,7 +8,15 @@ from kernelmill.judge import Evidence, Gate, Verdict
 from kernelmill.strategies.base import History, Strategy, seed_of
 from kernelmill.tasks.task import Task, Variant
 from kernelmill.tensors.layout import Node
-from kernelmill.workspace import Attempt, Observation, Result, Seconds, State, Transaction
+from kernelmill.workspace import (
+    Attempt,
+    Observation,
+    Planned,
+    Result,
+    Seconds,
+    State,
+    Transaction,
+)
 from kernelmill.workspace.database import database_in_memory
 
 _TASK = Task(
@@ -55,6 +63,10 @@ class ShortHistory(History):
             _EVIDENCE,
         )
         return Parent(attempt.id, candidate, verdict, attempt.decisions)
+
+    def planned(self, attempt: Attempt) -> Planned | None:
+        assert attempt in self.attempts, "plans are those of the history"
+        return None
 
 
 def make_attempt(number: int, state: State, ratio: float | None = None) -> Attempt:
