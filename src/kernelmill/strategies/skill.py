@@ -13,10 +13,9 @@ from kernelmill.memory import Memory
 from kernelmill.memory.learning import Earned, learn
 from kernelmill.memory.values import constant_step, refine_reward
 from kernelmill.skills.library import load_library
-from kernelmill.skills.measuring import measure
 from kernelmill.skills.policy import Tried, for_repair, guidance
-from kernelmill.skills.prediction import check
-from kernelmill.skills.trajectory import expected_of, trajectory
+from kernelmill.skills.prediction import check_plan
+from kernelmill.skills.trajectory import trajectory
 from kernelmill.skills.worth import Setting, Worth, credit, device_of, worth_of
 from kernelmill.strategies.base import History, Strategy
 from kernelmill.strategies.instructions import instruction
@@ -129,21 +128,17 @@ class SkillDriven(Strategy):
     def _credit(self, memory: Memory, attempt: Attempt, result: Result, earned: Earned) -> None:
         """What the attempt says of the method it followed, under the rule that allowed it."""
         proposal, draft, verdict = result.proposal, result.draft, result.deciding
-        if draft is None or draft.plan is None or proposal.guidance is None or verdict is None:
+        allowed, start = proposal.guidance, proposal.parent
+        if draft is None or draft.plan is None or verdict is None:
             return
         method = self._library.methods.get(draft.plan.method)
-        if method is None or proposal.parent is None:
+        if method is None or allowed is None or start is None:
             return
-        start = proposal.parent.verdict
-        found = check(
-            expected_of(self._library, method.name, proposal.backend),
-            measure(proposal.task, proposal.parent.candidate, start),
-            measure(proposal.task, draft.candidate, verdict),
-            _gain(attempt, proposal.parent),
-        )
-        setting = Setting(proposal.backend, device_of(start), proposal.task.family)
-        rule, alpha = proposal.guidance.rule, self.settings.alpha
-        credit(memory, rule, method, setting, earned, found.judgement, alpha)
+        end = Parent(attempt.id, draft.candidate, verdict, draft.decisions)
+        found = check_plan(self._library, proposal.task, draft.plan, start, end)
+        setting = Setting(proposal.backend, device_of(start.verdict), proposal.task.family)
+        alpha = self.settings.alpha
+        credit(memory, allowed.rule, method, setting, earned, found.judgement, alpha)
 
 
 def base_of(attempts: Sequence[Attempt], patience: int) -> Attempt | None:
@@ -177,13 +172,6 @@ def to_repair(attempts: Sequence[Attempt], most: int) -> Attempt | None:
     while ancestor is not None and ancestor.state == State.REFUSED:
         repairs, ancestor = repairs + 1, known.get(ancestor.parent or 0)
     return tried[-1] if repairs < most else None
-
-
-def _gain(attempt: Attempt, parent: Parent) -> float | None:
-    latency = parent.verdict.latency
-    if attempt.ratio is None or latency is None:
-        return None
-    return attempt.ratio / latency.over_eager.ratio
 
 
 def _outcome(attempt: Attempt) -> str:

@@ -66,7 +66,11 @@ def math_metrics(counts: Counter[str], own: Container[str]) -> dict[str, float]:
 def c_functions(text: str) -> tuple[Function, ...]:
     vector_types = frozenset(_VECTOR_TYPE.findall(text))
     tokens = _TOKEN.findall(_COMMENT.sub(lambda found: found["literal"] or " ", text))
-    return tuple(_functions(tokens, 0, len(tokens), vector_types, exported=False))
+    found = tuple(_functions(tokens, 0, len(tokens), vector_types, exported=False))
+    if "__global__" in tokens:
+        # Its launchers run on the host.
+        return tuple(one._replace(entry=one.counts["device_entries"] > 0) for one in found)
+    return found
 
 
 def _functions(
@@ -81,8 +85,7 @@ def _functions(
             close = _closing(tokens, place, end)
             words = [word for word in tokens[head:place] if not word.lstrip().startswith("#")]
             if "(" in words and "=" not in words[: words.index("(")]:
-                entry = "__global__" in words or "extern" in words
-                entry = entry or (exported and "static" not in words)
+                entry = "extern" in words or (exported and "static" not in words)
                 yield _function(words, tokens[place + 1 : close], entry, vector_types)
             elif _SCOPES & set(words):
                 inner = "extern" in words
@@ -105,14 +108,10 @@ def _function(
         ),
         "",
     )
-    loops = _Loops(body)
-    return Function(
-        name,
-        entry,
-        tuple(loops.found),
-        frozenset(word for word in body if re.match(r"[A-Za-z_]", word)),
-        _counts(body, vector_types),
-    )
+    counts = _counts(body, vector_types)
+    counts["device_entries"] = "__global__" in head
+    names = frozenset(word for word in body if re.match(r"[A-Za-z_]", word))
+    return Function(name, entry, tuple(_Loops(body).found), names, counts)
 
 
 def _counts(body: Sequence[str], vector_types: frozenset[str]) -> Counter[str]:
