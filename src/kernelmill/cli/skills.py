@@ -45,7 +45,7 @@ def list_(
 
 @app.command("lint")
 def lint(folder: Folder = None) -> None:
-    """Look for unknown names, dead rules, holes, contradictions; exit code 1 where there are any."""
+    """Look for unknown names, dead rules, holes, contradictions; exit code 1 for any of them."""
     console = wide_console()
     library = load_library(folder)
     findings = lint_library(library)

@@ -79,7 +79,7 @@ def drafts(workspace: Workspace) -> list[DraftMethod]:
 
 
 def accept(workspace: Workspace, draft: DraftMethod, name: str, folder: Path) -> Path:
-    """Write it as a method and a rule that allows it. Raises UsageError for a name that is taken."""
+    """Write it as a method and a rule that allows it. Raises UsageError for a taken name."""
     path = folder / METHODS / f"{name}.md"
     if not _NAME.fullmatch(name) or path.exists() or name in load_library().methods:
         raise UsageError(

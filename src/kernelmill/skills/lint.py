@@ -2,10 +2,10 @@
 
 import enum
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import NamedTuple
 
-from kernelmill.errors import KernelmillError
 from kernelmill.generators.composer.decisions import is_choice
 from kernelmill.skills.cells import Cells, Outcome, Point, cut, explore
 from kernelmill.skills.library import Library
@@ -14,7 +14,7 @@ from kernelmill.skills.metrics import Metric, Metrics, of_backend, written
 from kernelmill.skills.predicates import Predicate, all_hold
 from kernelmill.skills.rule_files import Bucket, Case, Prohibition, Table
 from kernelmill.skills.ruling import Ruling, applies, first, forbidden, offered, rule_on
-from kernelmill.tasks import load_suite
+from kernelmill.tasks import load_suite, suite_names
 
 _IDLE = "something before it always fits"
 
@@ -75,12 +75,17 @@ def _method(library: Library, method: WrittenMethod) -> Iterator[Finding]:
 
 def _code_case(where: str, method: WrittenMethod, backend: str) -> Iterator[Finding]:
     task = method.front.backends[backend].case
-    try:
-        load_suite(task)
-    except KernelmillError as error:
-        yield Finding(Flaw.UNKNOWN, where, f"case {task}: {error}")
+    if task not in _tasks(task.partition("/")[0]) and not Path(task).is_file():
+        yield Finding(Flaw.UNKNOWN, where, f"case {task}: no such task")
     if not any(case.backend == backend and case.which == "after" for case in method.cases):
         yield Finding(Flaw.NO_CASE, where, f"there is no section `## {backend}: after`")
+
+
+@cache
+def _tasks(suite: str) -> frozenset[str]:
+    if suite not in suite_names():
+        return frozenset()
+    return frozenset(file.id for file in load_suite(suite))
 
 
 def _unknown_in(library: Library, table: Table) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from kernelmill.skills.features.functions import Function, Loop
 _LITERAL = r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\''
 _COMMENT = re.compile(rf"//[^\n]*|/\*.*?\*/|(?P<literal>{_LITERAL})", re.DOTALL)
 _TOKEN = re.compile(
-    rf"^[ \t]*#(?:\\\n|[^\n])*|{_LITERAL}|[A-Za-z_]\w*|\d[\w.']*|<<<|>>>|\S", re.MULTILINE
+    rf"^[ \t]*#(?:\\\n|[^\n])*|{_LITERAL}|[A-Za-z_]\w*|\d[\w.']*|<<<|>>>|::|\S", re.MULTILINE
 )
 _NO_NAMES = frozenset(
     "__attribute__ __launch_bounds__ alignas decltype noexcept requires explicit if for while "
@@ -109,6 +109,7 @@ def _function(
         "",
     )
     counts = _counts(body, vector_types)
+    counts["wide_loads"] += sum(bool(_PATTERNS["wide_loads"].fullmatch(word)) for word in head)
     counts["device_entries"] = "__global__" in head
     names = frozenset(word for word in body if re.match(r"[A-Za-z_]", word))
     return Function(name, entry, tuple(_Loops(body).found), names, counts)
