@@ -1,5 +1,6 @@
 """What is counted in a source, and that it is the hottest kernel's."""
 
+import msgspec
 import pytest
 
 from kernelmill.candidate import Candidate, Origin
@@ -173,8 +174,6 @@ def test_pallas_kernels_are_those_handed_over() -> None:
     ],
 )
 def test_operators_are_sorted(signature: tuple[str, ...], expected: dict[str, int]) -> None:
-    import msgspec
-
     found = operator_metrics(msgspec.structs.replace(make_task(), signature=signature, flops=64))
     assert {name: found[name] for name in expected} == expected
     assert found["flops_per_byte"] == 2.0

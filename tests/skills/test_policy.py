@@ -6,12 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelmill.generators.decisions import Decisions
-from kernelmill.generators.planning import Guidance
+from kernelmill.generators.planning import Diagnosis, Guidance
 from kernelmill.judge.verdict import Profile
+from kernelmill.skills.alternatives import next_choices
 from kernelmill.skills.measuring import measure
 from kernelmill.skills.method_files import Expectation
 from kernelmill.skills.metrics import of_backend
-from kernelmill.skills.policy import Tried, for_repair, guidance, next_choices
+from kernelmill.skills.policy import Tried, for_repair, guidance
 from kernelmill.skills.prediction import check
 from kernelmill.skills.trajectory import trajectory
 from kernelmill.skills.worth import Worth
@@ -144,11 +145,9 @@ def test_what_worked_rules_out_what_would_undo_it() -> None:
 
 
 def test_repairs_are_remembered_too() -> None:
-    from kernelmill.generators.planning import Diagnosis
-
     diagnosis = Diagnosis("numerical", "wrong", "moments", (), "two passes", 0.5)
     history = ToldHistory([told(1, None), told(2, 1.0, start=1, diagnosis=diagnosis)])
-    (step,) = for_repair(tried(history)).trajectory
+    (step,) = for_repair(tried(history), None).trajectory
     assert (step.method, step.plan, step.outcome) == ("", "two passes", "repaired")
 
 

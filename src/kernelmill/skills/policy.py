@@ -1,12 +1,12 @@
 """From where a kernel stands to what may be tried on it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import product
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from kernelmill.generators.base import Parent
-from kernelmill.generators.decisions import Choice, Decisions, was_tried
+from kernelmill.generators.decisions import Decisions, was_tried
 from kernelmill.generators.planning import Guidance, Method
+from kernelmill.skills.alternatives import next_choices
 from kernelmill.skills.library import Library
 from kernelmill.skills.measuring import measure
 from kernelmill.skills.metrics import Metrics, written
@@ -42,10 +42,19 @@ def guidance(
     )
 
 
-def for_repair(tried: Tried) -> Guidance:
-    """No method is allowed while a kernel is wrong; what was tried is shown all the same."""
+class InForce(NamedTuple):
+    """What a refused attempt was about."""
+
+    rule: str
+    method: Method
+
+
+def for_repair(tried: Tried, in_force: InForce | None) -> Guidance:
+    """No other method is allowed while a kernel is wrong; what was tried is shown all the same."""
     steps = tuple(taken.step for taken in tried.taken)
-    return Guidance(REPAIR, "", "", "", (), (), {}, steps)
+    rule = REPAIR if in_force is None else in_force.rule
+    methods = () if in_force is None else (in_force.method,)
+    return Guidance(rule, "", "", "", (), methods, {}, steps)
 
 
 class _Policy:
@@ -130,24 +139,6 @@ class _Policy:
         """With a method that worked on this task."""
         worked = {one.step.method for one in self._tried.taken if one.step.judgement == "worked"}
         return bool(worked & set(self._library.methods[name].front.conflicts))
-
-
-def next_choices(
-    alternatives: Mapping[str, Sequence[Choice]], at_hand: Decisions, tried: Sequence[Decisions]
-) -> Decisions:
-    """The first of a method's choices that are not at hand and were not tried; else the first that
-    are not at hand, else the first."""
-    if not alternatives:
-        return {}
-    told = list(_combinations(alternatives))
-    other = [one for one in told if any(at_hand.get(name) != one[name] for name in one)]
-    fresh = [one for one in other if not was_tried(at_hand | one, tried)]
-    return (fresh or other or told)[0]
-
-
-def _combinations(alternatives: Mapping[str, Sequence[Choice]]) -> Iterator[Decisions]:
-    for choices in product(*alternatives.values()):
-        yield dict(zip(alternatives, choices, strict=True))
 
 
 class _Noting(dict[str, float | None]):

@@ -8,12 +8,12 @@ from typing import Literal
 import msgspec
 
 from kernelmill.generators.base import Hint, Parent, Proposal, Stage, Why
-from kernelmill.generators.planning import Guidance
+from kernelmill.generators.planning import Guidance, Judgement
 from kernelmill.memory import Memory
 from kernelmill.memory.learning import Earned, learn
 from kernelmill.memory.values import constant_step, refine_reward
 from kernelmill.skills.library import load_library
-from kernelmill.skills.policy import Tried, for_repair, guidance
+from kernelmill.skills.policy import InForce, Tried, for_repair, guidance
 from kernelmill.skills.prediction import check_plan
 from kernelmill.skills.trajectory import trajectory
 from kernelmill.skills.worth import Setting, Worth, credit, device_of, worth_of
@@ -107,7 +107,7 @@ class SkillDriven(Strategy):
             steps = trajectory(task, history, self._library)
             tried = Tried(steps, [attempt.decisions for attempt in history.attempts])
         if not parent.verdict.passed:
-            return for_repair(tried)
+            return for_repair(tried, in_force(history, parent.attempt))
         if self.settings.long == "off":
             return None
         worth = self._worth(history, parent, task.family)
@@ -127,18 +127,48 @@ class SkillDriven(Strategy):
 
     def _credit(self, memory: Memory, attempt: Attempt, result: Result, earned: Earned) -> None:
         """What the attempt says of the method it followed, under the rule that allowed it."""
-        proposal, draft, verdict = result.proposal, result.draft, result.deciding
+        proposal, judgement = result.proposal, self._judgement(attempt, result)
         allowed, start = proposal.guidance, proposal.parent
-        if draft is None or draft.plan is None or verdict is None:
+        if judgement is None or allowed is None or start is None:
             return
-        method = self._library.methods.get(draft.plan.method)
-        if method is None or allowed is None or start is None:
-            return
-        end = Parent(attempt.id, draft.candidate, verdict, draft.decisions)
-        found = check_plan(self._library, proposal.task, draft.plan, start, end)
-        setting = Setting(proposal.backend, device_of(start.verdict), proposal.task.family)
-        alpha = self.settings.alpha
-        credit(memory, allowed.rule, method, setting, earned, found.judgement, alpha)
+        followed = _method_of(result)
+        if followed in self._library.methods:
+            setting = Setting(proposal.backend, device_of(start.verdict), proposal.task.family)
+            method, alpha = self._library.methods[followed], self.settings.alpha
+            credit(memory, allowed.rule, method, setting, earned, judgement, alpha)
+
+    def _judgement(self, attempt: Attempt, result: Result) -> Judgement | None:
+        """None where it says nothing: without a plan, or with a repair that failed."""
+        draft, verdict, start = result.draft, result.deciding, result.proposal.parent
+        if draft is None or verdict is None or start is None:
+            return None
+        if draft.plan is not None:
+            end = Parent(attempt.id, draft.candidate, verdict, draft.decisions)
+            task = result.proposal.task
+            return check_plan(self._library, task, draft.plan, start, end).judgement
+        return "undecided" if verdict.passed and not start.verdict.passed else None
+
+
+def _method_of(result: Result) -> str:
+    """The one that was planned, or whose implementation was repaired."""
+    if result.draft is not None and result.draft.plan is not None:
+        return result.draft.plan.method
+    guidance = result.proposal.guidance
+    return guidance.methods[0].name if guidance is not None and guidance.methods else ""
+
+
+def in_force(history: History, broken: int) -> InForce | None:
+    """The method behind a refused attempt, through the repairs that failed since."""
+    known = {attempt.id: attempt for attempt in history.attempts}
+    attempt = known.get(broken)
+    while attempt is not None and attempt.state == State.REFUSED:
+        planned = history.planned(attempt)
+        if planned is not None and planned.plan is not None and planned.guidance is not None:
+            for method in planned.guidance.methods:
+                if method.name == planned.plan.method:
+                    return InForce(planned.guidance.rule, method)
+        attempt = known.get(attempt.parent or 0)
+    return None
 
 
 def base_of(attempts: Sequence[Attempt], patience: int) -> Attempt | None:
