@@ -116,6 +116,13 @@ def test_a_method_that_was_wrong_here_is_forbidden_here() -> None:
     assert "vectors = 0 -> vectors = 1, as predicted" in found.forbidden["demand-vectors"]
 
 
+def test_decisions_of_the_composer_are_no_choices_of_a_model() -> None:
+    history = ToldHistory([told(1, 1.0, PARALLEL), told(2, 0.9, VECTORS, 1, "demand-vectors")])
+    model = msgspec.structs.replace(parent(PARALLEL, 1.0, 101), decisions={"approach": "plain"})
+    found = guidance(LIBRARY, task(), model, tried(history), lambda rule, method: EQUAL)
+    assert found is not None and "demand-vectors" in found.forbidden
+
+
 def test_a_method_with_choices_left_may_be_varied() -> None:
     reduction = msgspec.structs.replace(task(), signature=("sum.dim_IntList",))
     history = ToldHistory(

@@ -12,9 +12,10 @@ from kernelmill.memory import ItemKind, Memory, Role
 from kernelmill.memory.learning import learn
 from kernelmill.memory.values import constant_step
 from kernelmill.skills.policy import REPAIR
+from kernelmill.skills.starting import base_of, to_repair
 from kernelmill.strategies import Strategy, get_strategy
 from kernelmill.strategies.conformance import StrategyConformance, make_attempt
-from kernelmill.strategies.skill import SkillDriven, base_of, to_repair
+from kernelmill.strategies.skill import SkillDriven
 from kernelmill.workspace import Attempt, Observation, Planned, Result, Seconds, State
 from samples import make_verdict
 from skills.helpers import PARALLEL, SERIAL, VECTORS, ToldHistory, candidate, plan, task, told

@@ -1,6 +1,5 @@
 """KernelSkill's way: rules say which methods may be tried, one is planned, carried out, checked."""
 
-from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -13,8 +12,9 @@ from kernelmill.memory import Memory
 from kernelmill.memory.learning import Earned, learn
 from kernelmill.memory.values import constant_step, refine_reward
 from kernelmill.skills.library import load_library
-from kernelmill.skills.policy import InForce, Tried, for_repair, guidance
+from kernelmill.skills.policy import Appraise, Tried, for_repair, guidance
 from kernelmill.skills.prediction import check_plan
+from kernelmill.skills.starting import base_of, in_force, to_repair
 from kernelmill.skills.trajectory import trajectory
 from kernelmill.skills.worth import Setting, Worth, credit, device_of, worth_of
 from kernelmill.strategies.base import History, Strategy
@@ -23,8 +23,6 @@ from kernelmill.strategies.settings import parse_settings
 from kernelmill.tasks.task import Task
 from kernelmill.workspace import Attempt, Observation, Result, State, Transaction
 
-_CLEAR_SHARE, _CLEAR_DIFFERENCE = 1.3, 0.3
-"""The base moves to what is this many times as fast, or this much more of eager's speed."""
 _MOST_TRACES = 16
 _WHY = Why("tried on this task")
 
@@ -110,10 +108,10 @@ class SkillDriven(Strategy):
             return for_repair(tried, in_force(history, parent.attempt))
         if self.settings.long == "off":
             return None
-        worth = self._worth(history, parent, task.family)
-        return guidance(self._library, task, parent, tried, worth)
+        appraise = self._appraise(history, parent, task.family)
+        return guidance(self._library, task, parent, tried, appraise)
 
-    def _worth(self, history: History, parent: Parent, family: str) -> Callable[[str, str], Worth]:
+    def _appraise(self, history: History, parent: Parent, family: str) -> Appraise:
         memory, settings = Memory(history.database), self.settings
         setting = Setting(history.backend, device_of(parent.verdict), family)
 
@@ -155,53 +153,6 @@ def _method_of(result: Result) -> str:
         return result.draft.plan.method
     guidance = result.proposal.guidance
     return guidance.methods[0].name if guidance is not None and guidance.methods else ""
-
-
-def in_force(history: History, broken: int) -> InForce | None:
-    """The method behind a refused attempt, through the repairs that failed since."""
-    known = {attempt.id: attempt for attempt in history.attempts}
-    attempt = known.get(broken)
-    while attempt is not None and attempt.state == State.REFUSED:
-        planned = history.planned(attempt)
-        if planned is not None and planned.plan is not None and planned.guidance is not None:
-            for method in planned.guidance.methods:
-                if method.name == planned.plan.method:
-                    return InForce(planned.guidance.rule, method)
-        attempt = known.get(attempt.parent or 0)
-    return None
-
-
-def base_of(attempts: Sequence[Attempt], patience: int) -> Attempt | None:
-    """Where to improve from: it moves on a clear win only, or to the best after too many tries."""
-    base: Attempt | None = None
-    best: Attempt | None = None
-    since = 0
-    for attempt in attempts:
-        since += 1
-        ratio = attempt.ratio
-        if ratio is not None and (best is None or ratio > (best.ratio or 0.0)):
-            best = attempt
-        if ratio is not None and (base is None or _clearly(ratio, base.ratio or 0.0)):
-            base, since = attempt, 0
-        elif since >= patience and best is not None and best is not base:
-            base, since = best, 0
-    return base
-
-
-def _clearly(ratio: float, before: float) -> bool:
-    return ratio >= min(_CLEAR_SHARE * before, before + _CLEAR_DIFFERENCE)
-
-
-def to_repair(attempts: Sequence[Attempt], most: int) -> Attempt | None:
-    """The last attempt, where it was refused and was not repaired too often already."""
-    known = {attempt.id: attempt for attempt in attempts}
-    tried = [attempt for attempt in attempts if attempt.state != State.DECLINED]
-    if not tried or tried[-1].state != State.REFUSED:
-        return None
-    repairs, ancestor = 0, known.get(tried[-1].parent or 0)
-    while ancestor is not None and ancestor.state == State.REFUSED:
-        repairs, ancestor = repairs + 1, known.get(ancestor.parent or 0)
-    return tried[-1] if repairs < most else None
 
 
 def _outcome(attempt: Attempt) -> str:
