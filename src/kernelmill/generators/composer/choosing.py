@@ -12,10 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kernelmill.generators.base import Hint, Proposal
-from kernelmill.generators.decisions import Choice, Decisions
+from kernelmill.generators.composer.decisions import Choices, is_open, same_choice
+from kernelmill.generators.decisions import Choice, Decisions, was_tried
 
-Choices = Mapping[str, Sequence[Choice]]
-"""Of every open decision, the usual one first."""
 _Row = npt.NDArray[np.floating]
 
 _SPREAD = 0.5
@@ -68,7 +67,7 @@ def choose(proposal: Proposal, choices: Choices, cold: bool = False) -> Decision
         tried.append(proposal.parent.decisions)
     for _ in range(_DRAWS):
         drawn = belief.draw(dice)
-        if not _was_tried(drawn, tried):
+        if not was_tried(drawn, tried):
             return drawn
     return _anything_new(choices, tried, dice)
 
@@ -109,33 +108,18 @@ def _observed(
     row = np.zeros(len(place) + 1)
     own = hint.item is None
     for name, choice in hint.decisions.items():
-        if not _is_open(name, choice, choices) or (own and at_hand.get(name) == choice):
+        if not is_open(name, choice, choices) or (own and at_hand.get(name) == choice):
             continue
-        if own and _is_open(name, at_hand.get(name), choices):
+        if own and is_open(name, at_hand.get(name), choices):
             others: Sequence[Choice] = (at_hand[name],)
         else:
-            others = [other for other in choices[name] if not _same(other, choice)]
+            others = [other for other in choices[name] if not same_choice(other, choice)]
         row[place[name, choice]] += 1.0
         for other in others:
             row[place[name, other]] -= 1.0 / len(others)
     if row.any() and not (own and at_hand):
         row[-1] = 1.0
     return row, _OWN_NOISE if own else _FOREIGN_NOISE
-
-
-def _is_open(name: str, choice: Choice | None, choices: Choices) -> bool:
-    return any(choice is not None and _same(choice, known) for known in choices.get(name, ()))
-
-
-def _same(one: Choice, other: Choice) -> bool:
-    # True == 1 in Python, but not to a compiler.
-    return one == other and type(one) is type(other)
-
-
-def _was_tried(decisions: Decisions, tried: Sequence[Decisions]) -> bool:
-    return any(
-        all(before.get(name) == choice for name, choice in decisions.items()) for before in tried
-    )
 
 
 def _anything_new(
@@ -145,6 +129,6 @@ def _anything_new(
     drawn: Decisions = {}
     for _ in range(_BLIND_DRAWS):
         drawn = {name: some[int(dice.integers(len(some)))] for name, some in choices.items()}
-        if not _was_tried(drawn, tried):
+        if not was_tried(drawn, tried):
             break
     return drawn

@@ -4,10 +4,13 @@ A choice may be wrong for a task: then the kernel does not compile, crashes, is 
 the verdict says so.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kernelmill.generators.decisions import Choice, Decisions
+
+Choices = Mapping[str, Sequence[Choice]]
+"""What there is to choose from in each decision that is open, the usual one first."""
 
 
 class Decision(NamedTuple):
@@ -78,8 +81,13 @@ def usual() -> Decisions:
 
 
 def is_choice(name: str, choice: Choice) -> bool:
-    decision = CATALOGUE.get(name)
+    return name in CATALOGUE and is_open(name, choice, {name: CATALOGUE[name].choices})
+
+
+def is_open(name: str, choice: Choice | None, choices: Choices) -> bool:
+    return any(choice is not None and same_choice(choice, one) for one in choices.get(name, ()))
+
+
+def same_choice(one: Choice, other: Choice) -> bool:
     # True == 1 in Python, but not to a compiler.
-    return decision is not None and any(
-        choice == known and type(choice) is type(known) for known in decision.choices
-    )
+    return one == other and type(one) is type(other)
