@@ -2,6 +2,7 @@
 
 import os
 import sys
+from pathlib import Path
 from typing import NamedTuple
 
 import typer
@@ -13,8 +14,11 @@ from kernelmill.backends.base import Backend
 from kernelmill.campaign import Crew, Ending, Limits, quiet, run_campaign
 from kernelmill.campaign.preflight import check_tools
 from kernelmill.cli.progress import LiveWatcher, PlainWatcher
+from kernelmill.errors import UsageError
 from kernelmill.generators import get_generator
 from kernelmill.generators.base import Generator
+from kernelmill.generators.model.choosing import Wish, choose_models, demand_prices
+from kernelmill.generators.model.settings import ModelSettings
 from kernelmill.judge import Judge, Settings
 from kernelmill.report import conclusion, summarise, task_table, write_page
 from kernelmill.strategies import Strategy, get_strategy
@@ -34,11 +38,29 @@ def find_plugins(settings: CampaignSettings) -> Plugins:
     """What the settings name, checked before anything is made or spent."""
     plugins = Plugins(
         get_backend(settings.backend),
-        get_generator(settings.generator),
+        get_generator(settings.generator, settings.models),
         get_strategy(settings.strategy),
     )
+    if settings.models is not None:
+        demand_prices(settings.models, settings.max_usd)
     check_tools(plugins.backend, plugins.generator)
     return plugins
+
+
+def wanted_models(
+    models: tuple[str, ...],
+    endpoint: str,
+    effort: str,
+    file: Path | None,
+    audit: bool,
+    fresh: bool,
+) -> ModelSettings | None:
+    """What the options say of models; None where they say nothing."""
+    if models:
+        return choose_models(Wish(models, endpoint, effort, file, audit, not fresh))
+    if endpoint or effort or file or audit or fresh:
+        raise UsageError("these options speak of a model, and none is named: add --model NAME")
+    return None
 
 
 def open_judge(settings: CampaignSettings, backend: Backend) -> Judge:

@@ -8,12 +8,16 @@ from rich.markup import escape
 
 from kernelmill.campaign import Crew, Limits
 from kernelmill.campaign.preflight import demand_some, describe_tasks, find_tasks
-from kernelmill.cli.campaigns import find_plugins, open_judge, work
+from kernelmill.cli.campaigns import find_plugins, open_judge, wanted_models, work
 from kernelmill.cli.options import (
     DEFAULT_WORKSPACE,
     AllowUnsandboxed,
     Backend,
+    Effort,
+    Endpoint,
     MaxMinutes,
+    ModelFile,
+    Models,
     Scale,
     Threads,
 )
@@ -33,6 +37,16 @@ def run(
     strategy: Annotated[
         str, typer.Option(help="Who decides: a strategy, or name:settings.")
     ] = "value",
+    model: Models = None,
+    endpoint: Endpoint = "",
+    effort: Effort = "",
+    models: ModelFile = None,
+    audit: Annotated[
+        bool, typer.Option("--audit", help="Let a model look for tricks no rule knows.")
+    ] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Ask anew what was answered before.")
+    ] = False,
     budget: Annotated[int, typer.Option(min=1, help="Attempts a task.")] = 30,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     seed: Annotated[int, typer.Option(min=0, help="Of everything that is drawn.")] = 0,
@@ -66,6 +80,7 @@ def run(
         allow_unsandboxed=allow_unsandboxed,
         max_usd=max_usd,
         rounds=rounds,
+        models=wanted_models(tuple(model or ()), endpoint, effort, models, audit, fresh),
     )
     plugins = find_plugins(settings)
     entries = find_tasks(settings.suites)
