@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from kernelmill.generators.model.http import HttpClient, clear_failures, connect, shorten
+from kernelmill.generators.model.http import NO_KEY, HttpClient, clear_failures, connect, shorten
 from kernelmill.generators.model.keys import hide_key, key_of
 from kernelmill.generators.model.problems import Problem
 from kernelmill.generators.model.protocol import Failed, Piece, Question, Stop, Usage
@@ -59,7 +59,7 @@ class AnthropicClient(HttpClient):
         super().__init__(model)
         self._library = anthropic
         self._client = anthropic.Anthropic(
-            api_key=key_of(model),
+            api_key=key_of(model) or NO_KEY,
             base_url=model.endpoint,
             max_retries=0,
             http_client=connect(patience),

@@ -21,7 +21,7 @@ class Block(NamedTuple):
 
 def blocks(answer: str) -> Iterator[Block]:
     """As CommonMark has it: a fence ends at one of its kind that is at least as long."""
-    lines = answer.splitlines()
+    lines = lines_of(answer)
     title, position = "", 0
     while position < len(lines):
         line = lines[position]
@@ -39,6 +39,12 @@ def blocks(answer: str) -> Iterator[Block]:
         position += 1
         yield _block(title, information, body, closed)
         title = ""
+
+
+def lines_of(text: str) -> list[str]:
+    """By newlines only: what else ends a line for Python may stand in the middle of code."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
 
 
 def _closes(line: str, fence: str) -> bool:

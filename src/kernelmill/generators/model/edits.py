@@ -4,6 +4,7 @@ import difflib
 import re
 from typing import NamedTuple
 
+from kernelmill.generators.model.blocks import lines_of
 from kernelmill.generators.model.problems import Malformed, Problem
 
 _SEARCH = re.compile(r"^<{5,9} ?SEARCH\s*$")
@@ -22,14 +23,14 @@ class Edit(NamedTuple):
 
 def is_edit(text: str) -> bool:
     """Whether a block holds edits rather than a file."""
-    return any(_SEARCH.match(line) for line in text.splitlines())
+    return any(_SEARCH.match(line) for line in lines_of(text))
 
 
 def parse_edits(name: str, text: str) -> list[Edit]:
     """Raises Malformed."""
     edits: list[Edit] = []
     parts: list[list[str]] | None = None
-    for line in text.splitlines():
+    for line in lines_of(text):
         if _SEARCH.match(line):
             if parts is not None:
                 raise _bad(name, "a search begins inside of another")
@@ -98,8 +99,7 @@ def _line_starts(text: str) -> list[int]:
 
 def _nearest(text: str, search: str) -> str:
     """What in the file comes closest to what was searched for."""
-    wanted = search.splitlines()
-    lines = text.splitlines()
+    wanted, lines = lines_of(search), lines_of(text)
     matcher = difflib.SequenceMatcher(None, lines, wanted, autojunk=False)
     match = matcher.find_longest_match()
     if not match.size:

@@ -1,6 +1,8 @@
 """What both providers' libraries share: one kind of connection, one way to read their errors."""
 
 import email.utils
+import functools
+import ssl
 import time
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -17,6 +19,8 @@ from kernelmill.generators.model.protocol import Client, Failed, Piece, Question
 from kernelmill.generators.model.settings import Model, Patience
 from kernelmill.generators.model.waiting import Leash, leash
 
+NO_KEY = "none"
+"""The libraries insist on one, where the endpoint does not."""
 _MOST_BYTES = 64 << 20
 """Of an answer as it travels: a token takes some hundred bytes."""
 _MOST_ERROR_BYTES = 1 << 16
@@ -68,15 +72,18 @@ class HttpClient(Client):
 class _Leashed(httpx2.SyncByteStream):
     """A body that ends when nobody waits for it any more, or when it never ends by itself."""
 
-    def __init__(self, body: httpx2.SyncByteStream, held: Leash, most: int) -> None:
+    def __init__(self, body: httpx2.SyncByteStream, held: Leash, error: bool) -> None:
         self._body = body
         self._leash = held
-        self._left = most
+        self._error = error
+        self._left = _MOST_ERROR_BYTES if error else _MOST_BYTES
 
     def __iter__(self) -> Iterator[bytes]:
         for chunk in self._body:
             self._left -= len(chunk)
-            if self._leash.cut or self._left < 0:
+            if self._left < 0 and self._error:
+                return  # what was read is enough to say what is wrong
+            if self._left < 0 or self._leash.cut:
                 raise httpx2.ReadError("too much was sent")
             yield chunk
 
@@ -87,19 +94,25 @@ class _Leashed(httpx2.SyncByteStream):
 def _put_on_leash(response: httpx2.Response) -> None:
     if response.headers.get("content-encoding", "identity") != "identity":
         raise httpx2.DecodingError("the answer is compressed, which nobody asked for")
-    most = _MOST_ERROR_BYTES if response.is_error else _MOST_BYTES
     body = cast(httpx2.SyncByteStream, response.stream)
-    response.stream = _Leashed(body, leash.get(), most)
+    response.stream = _Leashed(body, leash.get(), response.is_error)
 
 
 def connect(patience: Patience) -> httpx2.Client:
     """Follows no redirection: a key goes to the endpoint it is for, and nowhere else."""
     silence = max(patience.first_token_seconds, patience.between_tokens_seconds)
     return httpx2.Client(
+        verify=_trusted(),
         timeout=httpx2.Timeout(silence, connect=patience.connect_seconds, pool=None),
         event_hooks={"response": [_put_on_leash]},
         headers={"accept-encoding": "identity"},
     )
+
+
+@functools.cache
+def _trusted() -> ssl.SSLContext:
+    """Takes longer to make than a question to ask."""
+    return httpx2.create_ssl_context()
 
 
 @contextmanager

@@ -5,15 +5,13 @@ from typing import Any
 
 import msgspec
 
-from kernelmill.generators.model.http import HttpClient, clear_failures, connect, shorten
+from kernelmill.generators.model.http import NO_KEY, HttpClient, clear_failures, connect, shorten
 from kernelmill.generators.model.keys import hide_key, key_of
 from kernelmill.generators.model.problems import Problem
 from kernelmill.generators.model.protocol import Failed, Piece, Question, Stop, Usage
 from kernelmill.generators.model.settings import Model, Patience
 from kernelmill.generators.model.sse import events
 
-_NO_KEY = "none"
-"""The library insists on one."""
 _SEED_BITS = 31
 _STOPS = {
     "stop": Stop.END,
@@ -55,7 +53,7 @@ class OpenAIClient(HttpClient):
         super().__init__(model)
         self._library = openai
         self._client = openai.OpenAI(
-            api_key=key_of(model) or _NO_KEY,
+            api_key=key_of(model) or NO_KEY,
             base_url=model.endpoint,
             max_retries=0,
             http_client=connect(patience),
