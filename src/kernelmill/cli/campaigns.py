@@ -20,7 +20,7 @@ from kernelmill.generators.base import Generator
 from kernelmill.generators.model.choosing import Wish, choose_models, demand_prices
 from kernelmill.generators.model.settings import ModelSettings
 from kernelmill.judge import Judge, Settings
-from kernelmill.report import conclusion, summarise, task_table, write_page
+from kernelmill.report import conclusion, spending_table, summarise, task_table, write_page
 from kernelmill.strategies import Strategy, get_strategy
 from kernelmill.workspace import Campaign, CampaignSettings, Workspace
 
@@ -95,6 +95,8 @@ def conclude(console: Console, workspace: Workspace, campaign: Campaign) -> None
     """The table with its evidence, and the page."""
     summary = summarise(workspace, campaign)
     console.print(task_table(summary))
+    if summary.spending:
+        console.print(spending_table(summary.spending))
     console.print(conclusion(summary), highlight=False, markup=False, soft_wrap=True)
     page = workspace.folder / REPORT
     write_page(summary, page)

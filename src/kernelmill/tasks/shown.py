@@ -1,6 +1,7 @@
 """What a generator may see of a task file."""
 
 import ast
+import re
 
 from kernelmill.tasks.task import Task
 
@@ -10,11 +11,10 @@ _SECRET = frozenset({"HIDDEN", "SCALES"})
 
 def shown_source(task: Task) -> str:
     """The file without them."""
-    lines = task.source.splitlines()
+    lines = task.source.splitlines(keepends=True)
     for node in ast.parse(task.source).body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         if any(isinstance(target, ast.Name) and target.id in _SECRET for target in targets):
-            lines[node.lineno - 1 : node.end_lineno] = [""] * (
-                (node.end_lineno or node.lineno) - node.lineno + 1
-            )
-    return "\n".join(lines).rstrip() + "\n"
+            end = node.end_lineno or node.lineno
+            lines[node.lineno - 1 : end] = [""] * (end - node.lineno + 1)
+    return re.sub(r"\n{4,}", "\n\n\n", "".join(lines)).strip() + "\n"

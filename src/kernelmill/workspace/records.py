@@ -194,8 +194,9 @@ class Totals(msgspec.Struct, frozen=True):
 
 
 class Spending(msgspec.Struct, frozen=True):
-    """What one model cost in one role; None where a part of it is unknown."""
+    """What one model cost in one role on one task; None where a part of it is unknown."""
 
+    task: str
     role: str
     model: str
     calls: int
@@ -204,7 +205,6 @@ class Spending(msgspec.Struct, frozen=True):
     tokens_in: int | None
     tokens_out: int | None
     cost_usd: float | None
-    seconds: float
 
 
 class Event(msgspec.Struct, frozen=True):

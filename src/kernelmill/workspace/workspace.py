@@ -262,7 +262,7 @@ class Workspace:
         return tuple(Standing(**row) for row in rows)
 
     def spending(self, campaign: Campaign) -> list[Spending]:
-        """By role and model."""
+        """By task, role and model."""
         return [Spending(**row) for row in self._all("spending", campaign=campaign.id)]
 
     def expenses(self, campaign: Campaign) -> Expenses:

@@ -122,8 +122,9 @@ def say(text: str, reason: str = "stop", tokens_in: int = 100, tokens_out: int =
     def behave(handler: Handler) -> None:
         handler.begin()
         handler.send(": a comment\n\n")
-        for start in range(0, len(text), 40):
-            handler.token(text[start : start + 40])
+        size = max(40, len(text) // 100)
+        for start in range(0, len(text), size):
+            handler.token(text[start : start + size])
         handler.conclude(reason, tokens_in, tokens_out)
 
     return behave

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^`\n]*)$")
-_FILE = r"[A-Za-z0-9_][A-Za-z0-9_./-]*\.[A-Za-z0-9_]+"
+_FILE = r"[A-Za-z0-9_./-]*[A-Za-z0-9_-]\.[A-Za-z0-9_]+"
 _NAME = re.compile(_FILE)
-_TITLE = re.compile(rf"^\W*(?:file(?:name)?\W*)?({_FILE})\W*$", re.IGNORECASE)
+_TITLE = re.compile(rf"^[^\w./]*(?:\d+[.)]\W*)?(?:file(?:name)?\W+)?({_FILE})\W*$", re.IGNORECASE)
 _COMMENT = re.compile(rf"^\s*(?://|#|/\*)\s*(?:file(?:name)?:\s*)?({_FILE})\s*(?:\*/)?\s*$")
 
 

@@ -91,7 +91,7 @@ def prompt_for(
     room: _Room | None = _Room(
         _example(proposal),
         _not_in_guide(proposal.context, guide),
-        {name: text for name, text in guide.items() if name != CONTRACT},
+        {name: f"#{text}" for name, text in guide.items() if name != CONTRACT},
         guidance.trajectory if guidance is not None else (),
     )
     while room is not None:
@@ -130,7 +130,7 @@ def _facts(task: Task, backend: str, guide: dict[str, str]) -> dict[str, Any]:
         "backend": backend,
         "title": target.title,
         "machine": target.machine(),
-        "contract": guide.get(CONTRACT, ""),
+        "contract": re.sub(r"^# .*\n+", "", guide.get(CONTRACT, "")),
     }
 
 
