@@ -35,6 +35,9 @@ class CampaignPurse(Purse):
             self._held.discard(hold)
             self._settled.notify_all()
 
+    def book(self, cost_usd: float | None) -> None:
+        self._expenses.hold(cost_usd, None)
+
     def _limit(self, closing: bool) -> float | None:
         if self._max_usd is None:
             return None

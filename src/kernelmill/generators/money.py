@@ -26,6 +26,11 @@ class Purse(ABC):
         """What it came to; None where nobody knows, and then all that was put aside is gone."""
 
 
+    @abstractmethod
+    def book(self, cost_usd: float | None) -> None:
+        """What was spent before anybody could say no."""
+
+
 class OpenPurse(Purse):
     """Without a bottom; remembers what went, for whoever pays in the end."""
 
@@ -41,3 +46,6 @@ class OpenPurse(Purse):
     def settle(self, hold: int, cost_usd: float | None) -> None:
         with self._lock:
             self.spent[hold] = cost_usd if cost_usd is not None else self.spent[hold]
+
+    def book(self, cost_usd: float | None) -> None:
+        self.hold(cost_usd)

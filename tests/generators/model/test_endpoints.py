@@ -223,17 +223,39 @@ def refusing_field(name: str) -> Callable[[Handler], None]:
     return behave
 
 
-@pytest.mark.parametrize("name", ["seed", "stream_options", "max_tokens", "reasoning_effort"])
+@pytest.mark.parametrize("name", ["seed", "stream_options", "max_tokens", "temperature"])
 def test_fields_an_endpoint_does_not_take_are_left_out(name: str) -> None:
     with serving() as server:
         server.otherwise = refusing_field(name)
-        asking = Asking(server, msgspec.structs.replace(MODEL, effort="high"))
+        asking = Asking(server, msgspec.structs.replace(MODEL, temperature=0.3))
         assert asking.ask(seed=1).text == "fine"
         assert asking.ask(seed=2).text == "fine"
         sent = [handler.body for handler in server.asked]
     assert [name in body for body in sent] == [True, False, False]
     assert ("max_completion_tokens" in sent[-1]) == (name == "max_tokens")
     assert len(asking.calls) == 2
+
+
+def test_what_somebody_asked_for_is_not_left_out() -> None:
+    with serving() as server:
+        server.otherwise = refusing_field("reasoning_effort")
+        asking = Asking(server, msgspec.structs.replace(MODEL, effort="enormous"))
+        with pytest.raises(Unanswered, match="reasoning_effort"):
+            asking.ask()
+
+
+def test_the_length_of_an_answer_is_always_limited() -> None:
+    """Money depends on it: an endpoint that takes neither name is not asked."""
+
+    def behave(handler: Handler) -> None:
+        field = "max_tokens" if "max_tokens" in handler.body else "max_completion_tokens"
+        status(400, f"{field} is too large")(handler)
+
+    with serving() as server:
+        server.otherwise = behave
+        with pytest.raises(Unanswered, match="max_completion_tokens is too large"):
+            Asking(server).ask()
+        assert all("tokens" in str(asked.body.keys()) for asked in server.asked)
 
 
 def sent_by(model: Model) -> dict[str, object]:

@@ -53,6 +53,8 @@ class _Event(msgspec.Struct):
 
 
 class AnthropicClient(HttpClient):
+    needed = frozenset({"output_config"})
+
     def __init__(self, model: Model, patience: Patience) -> None:
         import anthropic
 

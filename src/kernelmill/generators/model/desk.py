@@ -20,7 +20,6 @@ from kernelmill.generators.money import OpenPurse, Purse
 _MESSAGE_TOKENS = 16
 """What an endpoint may add to each message by itself."""
 _HELLO = Message("user", "Answer with the word ready.")
-_HELLO_TOKENS = 1024
 
 
 class Unanswered(Exception):
@@ -52,7 +51,7 @@ class Desk:
         """From now on this purse pays, and for what was asked so far too."""
         before, self.purse = self.purse, purse
         for cost in before.spent if isinstance(before, OpenPurse) else ():
-            purse.settle(purse.hold(cost, closing=True), cost)
+            purse.book(cost)
 
     def ask(self, question: Question, calls: list[Call]) -> Answer:
         """The answer; every try is added to the calls.
@@ -68,11 +67,9 @@ class Desk:
         return answer
 
     def greet(self, model: Model) -> None:
-        """One tiny question, so that a wrong key or name is found before anything begins."""
-        plain = msgspec.structs.replace(model, effort="", thinking_tokens=None)
-        most = min(_HELLO_TOKENS, model.max_tokens)
+        """One tiny question, so that a wrong key, name or setting is found before all else."""
         try:
-            self._try(Question(plain, Role.GENERATOR, "", (_HELLO,), most, 0), [])
+            self._try(Question(model, Role.GENERATOR, "", (_HELLO,), model.max_tokens, 0), [])
         except Unanswered as error:
             raise GeneratorUnavailable(f"model {model.name}: {error}") from error
 

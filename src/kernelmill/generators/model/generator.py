@@ -1,24 +1,27 @@
 """The generator that asks models: one call writes, or a plan or a diagnosis comes first."""
 
+from collections.abc import Callable
 from functools import partial
+from typing import TypeVar
 
 from kernelmill.candidate import Candidate
 from kernelmill.errors import GeneratorUnavailable
-from kernelmill.generators.base import Auditor, Declined, Draft, Generator, Parent, Proposal
+from kernelmill.generators.base import Auditor, Declined, Draft, Generator, Proposal
 from kernelmill.generators.model.answers import parse_candidate, remark
 from kernelmill.generators.model.auditor import ModelAuditor
 from kernelmill.generators.model.bandit import choose
 from kernelmill.generators.model.desk import Desk
-from kernelmill.generators.model.prompting import Prompt, prompt_for
+from kernelmill.generators.model.prompting import Prompt, opening_role, prompt_for
 from kernelmill.generators.model.protocol import Answer
 from kernelmill.generators.model.settings import Model, ModelSettings, Role
 from kernelmill.generators.model.structured import parse_diagnosis, parse_plan
 from kernelmill.generators.model.talking import Talk
 from kernelmill.generators.money import Purse
-from kernelmill.generators.planning import Diagnosis, Guidance, Plan
+from kernelmill.generators.planning import Diagnosis, Plan
 
 APPROACH = "approach"
 """The decision under which a model says what it did, so that the memory can speak of it."""
+_T = TypeVar("_T")
 
 
 class ModelGenerator(Generator):
@@ -51,7 +54,8 @@ class ModelGenerator(Generator):
         self.desk.fund(purse)
 
     def check(self, backend: str) -> None:
-        for model in self.desk.settings.models:
+        models = {(model.endpoint, model.name): model for model in self.desk.settings.models}
+        for model in models.values():
             self.desk.greet(model)
 
     def write(self, proposal: Proposal) -> Draft:
@@ -67,24 +71,23 @@ class _Writing:
         self._talk = Talk(desk, proposal)
 
     def draft(self) -> Draft:
-        parent, guidance = self._proposal.parent, self._proposal.guidance
-        if parent is None:
-            return self._written(Role.GENERATOR)
-        if not parent.verdict.passed:
-            diagnosis = None if guidance is None else self._diagnosed(parent)
-            return self._written(Role.REPAIRER, diagnosis=diagnosis)
-        plan = None if guidance is None or not guidance.methods else self._planned(guidance)
-        return self._written(Role.OPTIMIZER, plan=plan)
+        match opening_role(self._proposal):
+            case Role.PLANNER:
+                return self._written(Role.OPTIMIZER, plan=self._planned())
+            case Role.DIAGNOSER:
+                return self._written(Role.REPAIRER, diagnosis=self._diagnosed())
+            case writer:
+                return self._written(writer)
 
-    def _planned(self, guidance: Guidance) -> Plan:
-        prompt = self._prompt(Role.PLANNER)
-        check = partial(parse_plan, guidance=guidance)
-        return self._talk.ask(Role.PLANNER, self._model(Role.PLANNER), prompt, check)
+    def _planned(self) -> Plan:
+        assert self._proposal.guidance is not None
+        check = partial(parse_plan, guidance=self._proposal.guidance)
+        return self._asked(Role.PLANNER, self._prompt(Role.PLANNER), check)
 
-    def _diagnosed(self, parent: Parent) -> Diagnosis:
-        prompt = self._prompt(Role.DIAGNOSER)
-        check = partial(parse_diagnosis, verdict=parent.verdict)
-        return self._talk.ask(Role.DIAGNOSER, self._model(Role.DIAGNOSER), prompt, check)
+    def _diagnosed(self) -> Diagnosis:
+        assert self._proposal.parent is not None
+        check = partial(parse_diagnosis, verdict=self._proposal.parent.verdict)
+        return self._asked(Role.DIAGNOSER, self._prompt(Role.DIAGNOSER), check)
 
     def _written(
         self, role: Role, plan: Plan | None = None, diagnosis: Diagnosis | None = None
@@ -96,7 +99,7 @@ class _Writing:
         def check(answer: Answer) -> tuple[Candidate, str]:
             return parse_candidate(answer, before, self._proposal.task.id), answer.text
 
-        candidate, text = self._talk.ask(role, self._model(role), prompt, check)
+        candidate, text = self._asked(role, prompt, check)
         approach = remark(text, "approach")
         return Draft(
             candidate,
@@ -106,6 +109,9 @@ class _Writing:
             diagnosis,
             self._talk.calls,
         )
+
+    def _asked(self, role: Role, prompt: Prompt, check: Callable[[Answer], _T]) -> _T:
+        return self._talk.ask(role, self._model(role), prompt, check)
 
     def _prompt(
         self, role: Role, plan: Plan | None = None, diagnosis: Diagnosis | None = None

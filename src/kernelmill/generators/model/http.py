@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import httpx2
 
@@ -42,6 +42,9 @@ class Unfit(Failed):
 class HttpClient(Client):
     """Asks again without those fields that an endpoint turns out not to take."""
 
+    needed: ClassVar[frozenset[str]]
+    """Fields that are never left out: somebody asked for them, or money depends on them."""
+
     def __init__(self, model: Model) -> None:
         self._model = model
         self._unwanted: set[str] = set()
@@ -53,7 +56,7 @@ class HttpClient(Client):
             try:
                 yield from self._ask(question, wanted)
             except Unfit as unfit:
-                named = {name for name in wanted if name in unfit.words}
+                named = {name for name in wanted if name in unfit.words} - self.needed
                 if not named:
                     raise
                 self._unwanted |= named
@@ -62,7 +65,7 @@ class HttpClient(Client):
 
     @abstractmethod
     def _fields(self, question: Question) -> dict[str, Any]:
-        """What an endpoint may be told beside the question, and need not be."""
+        """What an endpoint may be told beside the question."""
 
     @abstractmethod
     def _ask(self, question: Question, fields: dict[str, Any]) -> Iterator[Piece]:

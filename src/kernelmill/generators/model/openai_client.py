@@ -47,6 +47,8 @@ class _Chunk(msgspec.Struct):
 
 
 class OpenAIClient(HttpClient):
+    needed = frozenset({"max_completion_tokens", "reasoning_effort"})
+
     def __init__(self, model: Model, patience: Patience) -> None:
         import openai
 

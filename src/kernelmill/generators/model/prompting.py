@@ -105,6 +105,16 @@ def prompt_for(
     )
 
 
+def opening_role(proposal: Proposal) -> Role:
+    """Who is asked first."""
+    parent, guidance = proposal.parent, proposal.guidance
+    if parent is None:
+        return Role.GENERATOR
+    if not parent.verdict.passed:
+        return Role.REPAIRER if guidance is None else Role.DIAGNOSER
+    return Role.PLANNER if guidance is not None and guidance.methods else Role.OPTIMIZER
+
+
 def audit_prompt(task: Task, backend: str, candidate: Candidate) -> Prompt:
     guide = get_backend(backend).guide()
     facts = _facts(task, backend, guide) | {"candidate": candidate}
@@ -188,7 +198,7 @@ def _shortest(folder: Path, without: str) -> Candidate | None:
 
 
 def _described(decisions: Decisions) -> str:
-    return ", ".join(f"{name}: {choice}" for name, choice in decisions.items())
+    return ", ".join(f"{name}={choice}" for name, choice in sorted(decisions.items()))
 
 
 @functools.cache
