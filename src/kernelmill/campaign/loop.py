@@ -26,6 +26,7 @@ from kernelmill.generators.base import (
     Draft,
     Generator,
     Proposal,
+    Standing,
     Unaffordable,
 )
 from kernelmill.generators.calls import Call
@@ -159,7 +160,7 @@ class Loop:
         proposal = msgspec.structs.replace(
             self._strategy.propose(work.task, history),
             number=claim.number,
-            standings=self._workspace.standings(self._campaign),
+            standings=self._standings(),
         )
         answer = None if self._generator.draws else _known_decline(history, proposal)
         if answer is not None:
@@ -168,6 +169,9 @@ class Loop:
         self._watcher.working(work.task.id, "writing")
         prepared = pool.submit(self._prepare, proposal)
         self._under_way.append(_UnderWay(work, claim, proposal, prepared))
+
+    def _standings(self) -> tuple[Standing, ...]:
+        return self._workspace.standings(self._campaign) if self._generator.draws else ()
 
     def _prepare(self, proposal: Proposal) -> _Prepared:
         """Runs in another thread, ahead of the judge."""

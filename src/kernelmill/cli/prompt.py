@@ -16,7 +16,7 @@ from kernelmill.campaign.history import StoredHistory, attempt_seed
 from kernelmill.cli.options import DEFAULT_WORKSPACE, Backend, Campaign, Scale
 from kernelmill.cli.options import Workspace as WorkspaceOption
 from kernelmill.errors import UsageError
-from kernelmill.generators.base import Proposal, Stage
+from kernelmill.generators.base import Declined, Proposal, Stage
 from kernelmill.generators.model.prompting import opening_role, prompt_for
 from kernelmill.generators.model.settings import ModelSettings
 from kernelmill.judge import Judge
@@ -64,7 +64,10 @@ def prompt(
     with _place(workspace, campaign, described, target) as place:
         proposal = _proposal(place, described, stage, strategy)
         role = opening_role(proposal)
-        made = prompt_for(role, proposal, prompt_tokens)
+        try:
+            made = prompt_for(role, proposal, prompt_tokens)
+        except Declined as declined:
+            raise UsageError(str(declined)) from declined
     sys.stdout.write(f"=== system\n{made.system}\n=== user\n{made.user}")
     Console(stderr=True).print(
         f"for the {role}: about {made.tokens} tokens; left out: {len(made.left_out)}",

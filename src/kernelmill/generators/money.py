@@ -25,7 +25,6 @@ class Purse(ABC):
     def settle(self, hold: int, cost_usd: float | None) -> None:
         """What it came to; None where nobody knows, and then all that was put aside is gone."""
 
-
     @abstractmethod
     def book(self, cost_usd: float | None) -> None:
         """What was spent before anybody could say no."""

@@ -11,6 +11,8 @@ from kernelmill.generators.model.problems import Malformed, Problem
 from kernelmill.generators.model.protocol import Answer, Stop
 
 _LANGUAGES = frozenset("python py cpp c++ c cc cuda cu hpp h".split())
+_THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+"""Some servers leave it in front of the answer."""
 _APOLOGY = re.compile(r"\b(?:i'?m sorry|i can(?:not|.?t)|i am unable|as an ai)\b", re.IGNORECASE)
 _REMARK = re.compile(r"^\W*(approach|expect)\W*:\W*(.+?)\s*$", re.IGNORECASE | re.MULTILINE)
 _MOST_REMARK = 300
@@ -25,7 +27,8 @@ def demand_text(answer: Answer) -> str:
         raise Malformed(
             Problem.TOO_LONG, "the answer went on and on", "give the files and nothing else, once"
         )
-    if not answer.text.strip():
+    text = _THINKING.sub("", answer.text)
+    if not text.strip():
         raise Malformed(Problem.EMPTY, "the answer holds no text", "answer in the shape asked for")
     if answer.stop is Stop.LENGTH:
         raise Malformed(
@@ -33,7 +36,7 @@ def demand_text(answer: Answer) -> str:
             "the answer was longer than it may be and lost its end",
             "say less beside the files, or change them by edits",
         )
-    return answer.text
+    return text
 
 
 def parse_candidate(answer: Answer, before: Mapping[str, str], name: str) -> Candidate:

@@ -93,10 +93,9 @@ class AnthropicClient(HttpClient):
             self._client.messages.with_streaming_response.create(
                 model=self._model.name,
                 max_tokens=question.max_tokens,
-                system="\n\n".join(system),
                 messages=talk,
                 stream=True,
-                extra_body=fields,
+                extra_body=fields | ({"system": "\n\n".join(system)} if system else {}),
             ) as response,
         ):
             for event in events(response.iter_lines(), _Event):

@@ -19,6 +19,9 @@ class ModelAuditor(Auditor):
     def audit(self, proposal: Proposal, candidate: Candidate) -> Audit:
         talk = Talk(self._desk, proposal)
         prompt = audit_prompt(proposal.task, proposal.backend, candidate)
+        most = self._desk.settings.prompt_tokens
+        if prompt.tokens > most:
+            return Audit(f"nobody could look through it: {prompt.tokens} tokens, of {most} allowed")
         lot = f"audit/{proposal.task.id}/{proposal.seed}"
         model = choose(self._desk.settings.for_role(Role.AUDITOR), (), lot)
         try:

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Literal
@@ -15,6 +16,8 @@ from kernelmill.generators.model.settings import Model, ModelSettings, Patience,
 
 KEY_VARIABLE = "KERNELMILL_API_KEY"
 """For endpoints that nobody has named a variable for; it may be missing there."""
+_NAMED = re.compile(r"([\w, -]+)=(.*)")
+_PLACED = re.compile(r"(.+?)@(https?://.+|[\w-]+)")
 _MOST_PROMPT_TOKENS = 60_000
 """Beyond that some providers ask for other prices."""
 
@@ -92,7 +95,8 @@ def demand_prices(settings: ModelSettings, max_usd: float | None) -> None:
 
 def _model(text: str, wish: Wish, file: _File) -> Model:
     roles, text = _roles(text)
-    label, _, place = text.rpartition("@") if "@" in text else (text, "", "")
+    placed = _PLACED.fullmatch(text)
+    label, place = placed.groups() if placed is not None else (text, "")
     entry = file.models.get(label, _Entry())
     name = entry.name or label
     if not name:
@@ -119,9 +123,10 @@ def _model(text: str, wish: Wish, file: _File) -> Model:
 
 
 def _roles(text: str) -> tuple[tuple[Role, ...], str]:
-    before, equals, name = text.partition("=")
-    if not equals:
+    named = _NAMED.fullmatch(text)
+    if named is None:
         return (), text
+    before, name = named.groups()
     try:
         return tuple(Role(role.strip()) for role in before.split(",")), name
     except ValueError:

@@ -123,7 +123,7 @@ def audit_prompt(task: Task, backend: str, candidate: Candidate) -> Prompt:
 
 def mending(malformed: Malformed) -> Message:
     """What is said to an answer that cannot be used."""
-    template = _environment().get_template("mend.user.j2")
+    template = environment().get_template("mend.user.j2")
     return Message(
         "user",
         template.render(
@@ -147,8 +147,7 @@ def _facts(task: Task, backend: str, guide: dict[str, str]) -> dict[str, Any]:
 def _rendered(role: Role, facts: dict[str, Any], room: _Room) -> Prompt:
     shown = facts | msgspec.structs.asdict(room) | {"left_out": _counted(room.left_out)}
     system, user = (
-        _environment().get_template(f"{role}.{part}.j2").render(shown)
-        for part in ("system", "user")
+        environment().get_template(f"{role}.{part}.j2").render(shown) for part in ("system", "user")
     )
     return Prompt(_tidy(system), _tidy(user), room.left_out)
 
@@ -202,7 +201,7 @@ def _described(decisions: Decisions) -> str:
 
 
 @functools.cache
-def _environment() -> Environment:
+def environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent.parent / "prompts"),
         undefined=StrictUndefined,
