@@ -138,6 +138,8 @@ def test_money_is_hard_whatever_an_endpoint_charges(
         billed = sum(PRICE.cost(len(one.prompt.encode()), MOST) for one in server.asked)
     assert ending is Ending.OUT_OF_MONEY
     assert billed <= max_usd
+    said = [event.text for event in workspace.events(campaign) if event.kind == "no money"]
+    assert max_usd != 0.05 or "the next question may cost" in said[0]
     assert workspace.expenses(campaign).spent_usd == pytest.approx(billed)
     assert workspace.totals(campaign).planned == 0
     assert bool(server.asked) == (max_usd > 0.5)

@@ -37,6 +37,8 @@ from kernelmill.tasks.task import Task
 from kernelmill.workspace import Campaign, Claim, Result, Seconds, State, Workspace
 
 LOOKAHEAD = 2
+NO_MONEY = "no money"
+"""The event that says what could not be paid."""
 
 
 class _Work(NamedTuple):
@@ -109,6 +111,8 @@ class Loop:
                 self._watcher.stopping(len(self._under_way))
             while self._under_way:
                 self._finish_first()
+            if self._out_of_money and ending is Ending.COMPLETE:
+                ending = Ending.OUT_OF_MONEY
         finally:
             for one in self._under_way:
                 self._workspace.release(one.claim)
@@ -224,6 +228,8 @@ class Loop:
                 return
         self._under_way.popleft()
         self._out_of_money |= prepared.unaffordable
+        if prepared.unaffordable:
+            self._workspace.note(self._campaign, NO_MONEY, prepared.declined)
         if prepared.unaffordable and not prepared.in_vain:
             self._workspace.release(one.claim)
             return

@@ -2,23 +2,22 @@
 
 import os
 import sys
-from pathlib import Path
 from typing import NamedTuple
 
 import typer
 from rich.console import Console
 from rich.live import Live
+from rich.markup import escape
 
 from kernelmill.backends import get_backend
 from kernelmill.backends.base import Backend
 from kernelmill.campaign import Crew, Ending, Limits, quiet, run_campaign
+from kernelmill.campaign.loop import NO_MONEY
 from kernelmill.campaign.preflight import check_tools
 from kernelmill.cli.progress import LiveWatcher, PlainWatcher
-from kernelmill.errors import UsageError
 from kernelmill.generators import get_generator
 from kernelmill.generators.base import Generator
-from kernelmill.generators.model.choosing import Wish, choose_models, demand_prices
-from kernelmill.generators.model.settings import ModelSettings
+from kernelmill.generators.model.choosing import demand_prices
 from kernelmill.judge import Judge, Settings
 from kernelmill.report import conclusion, spending_table, summarise, task_table, write_page
 from kernelmill.strategies import Strategy, get_strategy
@@ -26,6 +25,8 @@ from kernelmill.workspace import Campaign, CampaignSettings, Workspace
 
 REPORT = "report.html"
 _INTERRUPTED = 130
+_LAST_EVENTS = 2
+"""Of a run: why it ended, and that it did."""
 
 
 class Plugins(NamedTuple):
@@ -45,22 +46,6 @@ def find_plugins(settings: CampaignSettings) -> Plugins:
         demand_prices(settings.models, settings.max_usd)
     check_tools(plugins.backend, plugins.generator)
     return plugins
-
-
-def wanted_models(
-    models: tuple[str, ...],
-    endpoint: str,
-    effort: str,
-    file: Path | None,
-    audit: bool,
-    fresh: bool,
-) -> ModelSettings | None:
-    """What the options say of models; None where they say nothing."""
-    if models:
-        return choose_models(Wish(models, endpoint, effort, file, audit, not fresh))
-    if endpoint or effort or file or audit or fresh:
-        raise UsageError("these options speak of a model, and none is named: add --model NAME")
-    return None
 
 
 def open_judge(settings: CampaignSettings, backend: Backend) -> Judge:
@@ -85,6 +70,9 @@ def work(
         os._exit(_INTERRUPTED)
     conclude(console, workspace, campaign)
     console.print(f"{ending}", highlight=False)
+    for event in workspace.events(campaign)[-_LAST_EVENTS:]:
+        if event.kind == NO_MONEY:
+            console.print(escape(event.text), highlight=False, soft_wrap=True)
     if ending is not Ending.COMPLETE:
         console.print(f"to go on: {_resume_command(workspace, campaign)}", highlight=False)
     if ending is Ending.INTERRUPTED:

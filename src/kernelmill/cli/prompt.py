@@ -18,7 +18,7 @@ from kernelmill.cli.options import Workspace as WorkspaceOption
 from kernelmill.errors import UsageError
 from kernelmill.generators.base import Declined, Proposal, Stage
 from kernelmill.generators.model.prompting import opening_role, prompt_for
-from kernelmill.generators.model.settings import ModelSettings
+from kernelmill.generators.model.settings import PROMPT_TOKENS
 from kernelmill.judge import Judge
 from kernelmill.memory import Memory
 from kernelmill.memory.guide import seed as seed_guide
@@ -50,9 +50,7 @@ def prompt(
     scale: Scale = "cpu",
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     campaign: Campaign = None,
-    prompt_tokens: Annotated[int, typer.Option(min=1, help="What it may take.")] = ModelSettings(
-        ()
-    ).prompt_tokens,
+    prompt_tokens: Annotated[int, typer.Option(min=1, help="What it may take.")] = PROMPT_TOKENS,
 ) -> None:
     """Print what a model would be sent next for a task; nothing is sent.
 
@@ -90,23 +88,41 @@ def _place(
     """The campaign of a workspace, where it has the task; else a new one that nobody keeps."""
     if (folder / FILE).is_file():
         with Workspace(folder) as opened:
-            for campaign in reversed(opened.campaigns()):
-                for entry in opened.tasks(campaign):
-                    known = entry.described
-                    if entry.task is None or known is None or number not in (None, campaign.id):
-                        continue
-                    if (known.id, known.digest) == (task.id, task.digest):
-                        yield _Place(opened, campaign, entry.task)
-                        return
+            for place in _places(opened, task):
+                if number in (None, place.campaign.id):
+                    yield place
+                    return
     if number is not None:
         raise UsageError(f"campaign {number} of {folder} does not have {task.id}")
     with tempfile.TemporaryDirectory() as empty, Workspace(Path(empty), create=True) as opened:
-        with opened.writing() as transaction:
-            seed_guide(Memory(transaction), target.name, target.guide())
-        settings = CampaignSettings(
-            (task.id,), target.name, "model", "value", 1, 0, task.scale, 1, False
-        )
-        yield _Place(opened, opened.create_campaign(settings, [NewTask(task.id, task)]), 1)
+        yield _new_place(opened, task, target)
+
+
+def _places(workspace: Workspace, task: Task) -> Iterator[_Place]:
+    """The latest first."""
+    for campaign in reversed(workspace.campaigns()):
+        for entry in workspace.tasks(campaign):
+            known = entry.described
+            if entry.task is not None and known is not None and known.digest == task.digest:
+                yield _Place(workspace, campaign, entry.task)
+
+
+def _new_place(workspace: Workspace, task: Task, target: BackendContract) -> _Place:
+    """As a campaign begins: the memory knows the guide, and nothing else."""
+    with workspace.writing() as transaction:
+        seed_guide(Memory(transaction), target.name, target.guide())
+    settings = CampaignSettings(
+        suites=(task.id,),
+        backend=target.name,
+        generator="model",
+        strategy="value",
+        budget=1,
+        seed=0,
+        scale=task.scale,
+        threads=1,
+        compiled=False,
+    )
+    return _Place(workspace, workspace.create_campaign(settings, [NewTask(task.id, task)]), 1)
 
 
 def _proposal(place: _Place, task: Task, stage: Stage | None, strategy: str) -> Proposal:

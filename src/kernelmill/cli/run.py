@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from kernelmill.campaign import Crew, Limits
 from kernelmill.campaign.preflight import demand_some, describe_tasks, find_tasks
-from kernelmill.cli.campaigns import find_plugins, open_judge, wanted_models, work
+from kernelmill.cli.campaigns import find_plugins, open_judge, work
 from kernelmill.cli.options import (
     DEFAULT_WORKSPACE,
     AllowUnsandboxed,
@@ -23,6 +23,7 @@ from kernelmill.cli.options import (
 )
 from kernelmill.cli.options import Workspace as WorkspaceOption
 from kernelmill.cli.terminal import wide_console
+from kernelmill.generators.model.choosing import Wish, choose_models
 from kernelmill.judge import Judge, Settings
 from kernelmill.tasks import TaskFile
 from kernelmill.workspace import CampaignSettings, NewTask, Workspace
@@ -80,7 +81,9 @@ def run(
         allow_unsandboxed=allow_unsandboxed,
         max_usd=max_usd,
         rounds=rounds,
-        models=wanted_models(tuple(model or ()), endpoint, effort, models, audit, fresh),
+        models=choose_models(
+            Wish(tuple(model or ()), endpoint, effort, models, audit, cached=not fresh)
+        ),
     )
     plugins = find_plugins(settings)
     entries = find_tasks(settings.suites)

@@ -16,7 +16,15 @@ def chosen(*names: str, file: str = "", folder: Path | None = None, **more: str)
     if folder is not None:
         path = folder / "models.toml"
         path.write_text(file)
-    return choose_models(Wish(names, file=path, **more))
+    settings = choose_models(Wish(names, file=path, **more))
+    assert settings is not None
+    return settings
+
+
+def test_who_wishes_for_nothing_gets_nothing() -> None:
+    assert choose_models(Wish()) is None
+    with pytest.raises(UsageError, match="none is named: add --model NAME"):
+        choose_models(Wish(effort="high"))
 
 
 def test_a_known_name_needs_no_endpoint() -> None:

@@ -83,6 +83,6 @@ def test_the_files_in_the_documentation_are_what_they_say(tmp_path: Path) -> Non
     models, script = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.S)
     (tmp_path / "models.toml").write_text(models)
     settings = choose_models(Wish(("mine",), file=tmp_path / "models.toml"))
-    assert settings.models[0].name == "Qwen/Qwen3-Coder-30B"
+    assert settings is not None and settings.models[0].name == "Qwen/Qwen3-Coder-30B"
     (tmp_path / "script.toml").write_text(script)
     assert read_script(tmp_path / "script.toml").answer[0].turn == 1

@@ -53,12 +53,11 @@ class _Event(msgspec.Struct):
 
 
 class AnthropicClient(HttpClient):
-    needed = frozenset({"output_config"})
-
     def __init__(self, model: Model, patience: Patience) -> None:
         import anthropic
 
-        super().__init__(model)
+        asked_for = {"output_config"} | ({"thinking"} if model.thinking_tokens else set())
+        super().__init__(model, frozenset(asked_for))
         self._library = anthropic
         self._client = anthropic.Anthropic(
             api_key=key_of(model) or NO_KEY,

@@ -12,7 +12,16 @@ import msgspec
 
 from kernelmill.errors import UsageError
 from kernelmill.generators.model.prices import find_price
-from kernelmill.generators.model.settings import Model, ModelSettings, Patience, Price, Role
+from kernelmill.generators.model.settings import (
+    AT_ONCE,
+    MAX_TOKENS,
+    PROMPT_TOKENS,
+    Model,
+    ModelSettings,
+    Patience,
+    Price,
+    Role,
+)
 
 KEY_VARIABLE = "KERNELMILL_API_KEY"
 """For endpoints that nobody has named a variable for; it may be missing there."""
@@ -25,7 +34,7 @@ _MOST_PROMPT_TOKENS = 60_000
 class Wish(msgspec.Struct, frozen=True):
     """What a command line says of models."""
 
-    models: tuple[str, ...]
+    models: tuple[str, ...] = ()
     """Each `[ROLE,...=]NAME[@ENDPOINT]`."""
     endpoint: str = ""
     effort: str = ""
@@ -51,7 +60,7 @@ class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     effort: str = ""
     thinking_tokens: int | None = None
     temperature: float | None = None
-    max_tokens: int = 32_768
+    max_tokens: int = MAX_TOKENS
     input_usd: float | None = None
     output_usd: float | None = None
     requests_per_minute: float | None = None
@@ -59,13 +68,17 @@ class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     models: dict[str, _Entry] = {}
-    at_once: int = 4
-    prompt_tokens: int = 24_000
+    at_once: int = AT_ONCE
+    prompt_tokens: int = PROMPT_TOKENS
     patience: Patience = Patience()
 
 
-def choose_models(wish: Wish) -> ModelSettings:
-    """Raises UsageError."""
+def choose_models(wish: Wish) -> ModelSettings | None:
+    """None where nothing is wished for. Raises UsageError."""
+    if not wish.models:
+        if wish != Wish():
+            raise UsageError("these options speak of a model, and none is named: add --model NAME")
+        return None
     file = _read(wish.file) if wish.file is not None else _File()
     if not 0 < file.prompt_tokens <= _MOST_PROMPT_TOKENS:
         raise UsageError(f"prompt_tokens must be at most {_MOST_PROMPT_TOKENS}")

@@ -96,24 +96,20 @@ class Desk:
         with self._places:
             line.pace.wait()
             hold = self.purse.hold(most := _most(question), question.role is Role.AUDITOR)
-            begun = time.monotonic()
+            cost, begun = most, time.monotonic()
             try:
                 answer = receive(line.client, question, self.settings.patience)
+                cost = _cost(question, answer)
             except Failed as failure:
                 cost = most if failure.charged else 0.0
+                calls.append(_failed_call(question, failure, cost, time.monotonic() - begun))
+                raise
+            except GeneratorUnavailable:
+                cost = 0.0
+                raise
+            finally:
                 self.purse.settle(hold, cost)
-                tokens = None if failure.charged else 0
-                seconds = time.monotonic() - begun
-                calls.append(
-                    Call(question.role, model.name, tokens, tokens, cost, seconds, str(failure))
-                )
-                raise
-            except BaseException:
-                self.purse.settle(hold, None)
-                raise
-            answer = msgspec.structs.replace(answer, text=hide_key(answer.text, model))
-            cost = _cost(question, answer)
-            self.purse.settle(hold, cost)
+        answer = msgspec.structs.replace(answer, text=hide_key(answer.text, model))
         calls.append(_call(question, answer, cost, time.monotonic() - begun))
         return answer
 
@@ -164,3 +160,8 @@ def _call(
         seconds,
         cached=cached,
     )
+
+
+def _failed_call(question: Question, failure: Failed, cost: float | None, seconds: float) -> Call:
+    tokens = None if failure.charged else 0
+    return Call(question.role, question.model.name, tokens, tokens, cost, seconds, str(failure))

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import httpx2
 
@@ -42,11 +42,10 @@ class Unfit(Failed):
 class HttpClient(Client):
     """Asks again without those fields that an endpoint turns out not to take."""
 
-    needed: ClassVar[frozenset[str]]
-    """Fields that are never left out: somebody asked for them, or money depends on them."""
-
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, needed: frozenset[str]) -> None:
+        """`needed` fields are never left out: somebody wants them, or money depends on them."""
         self._model = model
+        self._needed = needed
         self._unwanted: set[str] = set()
 
     def stream(self, question: Question) -> Iterator[Piece]:
@@ -56,7 +55,7 @@ class HttpClient(Client):
             try:
                 yield from self._ask(question, wanted)
             except Unfit as unfit:
-                named = {name for name in wanted if name in unfit.words} - self.needed
+                named = {name for name in wanted if name in unfit.words} - self._needed
                 if not named:
                     raise
                 self._unwanted |= named
@@ -102,10 +101,14 @@ def _put_on_leash(response: httpx2.Response) -> None:
 
 
 def connect(patience: Patience) -> httpx2.Client:
-    """Follows no redirection: a key goes to the endpoint it is for, and nowhere else."""
+    """Follows no redirection: a key goes to the endpoint it is for, and nowhere else.
+
+    Keeps no connection either: the other side may close it just as it is used again.
+    """
     silence = max(patience.first_token_seconds, patience.between_tokens_seconds)
     return httpx2.Client(
         verify=_trusted(),
+        limits=httpx2.Limits(max_keepalive_connections=0),
         timeout=httpx2.Timeout(silence, connect=patience.connect_seconds, pool=None),
         event_hooks={"response": [_put_on_leash]},
         headers={"accept-encoding": "identity"},

@@ -47,12 +47,10 @@ class _Chunk(msgspec.Struct):
 
 
 class OpenAIClient(HttpClient):
-    needed = frozenset({"max_completion_tokens", "reasoning_effort"})
-
     def __init__(self, model: Model, patience: Patience) -> None:
         import openai
 
-        super().__init__(model)
+        super().__init__(model, frozenset({"max_completion_tokens", "reasoning_effort"}))
         self._library = openai
         self._client = openai.OpenAI(
             api_key=key_of(model) or NO_KEY,

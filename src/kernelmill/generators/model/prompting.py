@@ -14,7 +14,7 @@ from kernelmill.generators.base import Declined, Hint, Proposal
 from kernelmill.generators.decisions import Decisions
 from kernelmill.generators.model.problems import Malformed
 from kernelmill.generators.model.protocol import Message
-from kernelmill.generators.model.settings import Role
+from kernelmill.generators.model.settings import WRITERS, Role
 from kernelmill.generators.planning import Diagnosis, Plan, Step
 from kernelmill.tasks.shown import shown_source
 from kernelmill.tasks.task import Task
@@ -57,9 +57,9 @@ class _Room(msgspec.Struct, frozen=True):
         if remembered:
             kept = tuple(hint for hint in self.hints if hint is not remembered[-1])
             return self._without("a lesson of another attempt", hints=kept)
-        if len(self.chapters) > 0:
-            *kept_chapters, last = self.chapters
-            chapters = {name: self.chapters[name] for name in kept_chapters}
+        if self.chapters:
+            *others, last = self.chapters
+            chapters = {name: self.chapters[name] for name in others}
             return self._without(f"the guide's chapter on {last}", chapters=chapters)
         if self.hints:
             return self._without("an early attempt on this task", hints=self.hints[1:])
@@ -88,11 +88,12 @@ def prompt_for(
         "plan": plan,
         "diagnosis": diagnosis,
     }
+    chapters = {name: f"#{text}" for name, text in guide.items() if name != CONTRACT}
     room: _Room | None = _Room(
-        _example(proposal),
+        _example(proposal) if role is Role.GENERATOR else None,
         _not_in_guide(proposal.context, guide),
-        {name: f"#{text}" for name, text in guide.items() if name != CONTRACT},
-        guidance.trajectory if guidance is not None else (),
+        chapters if role in WRITERS else {},
+        guidance.trajectory if guidance is not None and proposal.parent is not None else (),
     )
     while room is not None:
         prompt = _rendered(role, facts, room)
@@ -177,9 +178,7 @@ def _not_in_guide(hints: tuple[Hint, ...], guide: dict[str, str]) -> tuple[Hint,
 
 
 def _example(proposal: Proposal) -> Candidate | None:
-    """The shortest shipped candidate of another task, where there is no parent to look at."""
-    if proposal.parent is not None:
-        return None
+    """The shortest shipped candidate of another task."""
     return _shortest(get_backend(proposal.backend).examples(), proposal.task.id)
 
 

@@ -5,6 +5,9 @@ from typing import Literal
 
 import msgspec
 
+MAX_TOKENS = 32_768
+AT_ONCE = 4
+PROMPT_TOKENS = 24_000
 Protocol = Literal["openai", "anthropic", "script"]
 
 
@@ -59,7 +62,7 @@ class Model(msgspec.Struct, frozen=True):
     """How long it may think, where the endpoint takes a number of tokens."""
     temperature: float | None = None
     """None: the endpoint's own, the only one that reasoning models allow."""
-    max_tokens: int = 32_768
+    max_tokens: int = MAX_TOKENS
     """The longest answer, thinking included."""
     price: Price | None = None
     """None where nobody knows it."""
@@ -93,9 +96,9 @@ class ModelSettings(msgspec.Struct, frozen=True):
     """Whether every candidate that builds is shown to the auditor."""
     cached: bool = True
     """Whether a question that was answered before is answered from the disk."""
-    at_once: int = 4
+    at_once: int = AT_ONCE
     """Questions under way at the same time."""
-    prompt_tokens: int = 24_000
+    prompt_tokens: int = PROMPT_TOKENS
     """What a prompt may take; what matters least is left out, and said."""
     patience: Patience = Patience()
 
