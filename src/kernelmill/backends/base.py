@@ -90,6 +90,10 @@ class Backend(ABC):
         folder = Path(__file__).parent / self.name / "guide"
         return {path.stem: path.read_text() for path in sorted(folder.glob("*.md"))}
 
+    def machine(self) -> tuple[str, ...]:
+        """What kernels will run on, as facts for whoever writes them."""
+        return ()
+
     def examples(self) -> Path:
         """Honest candidates: one folder a suite, one folder a task in it."""
         return Path(__file__).parent / self.name / "examples"

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from kernelmill.campaign.finals import measure_champions, write_best
 from kernelmill.campaign.limits import Ending, Limits, obeying_interrupts
 from kernelmill.campaign.loop import Loop
+from kernelmill.campaign.purse import CampaignPurse
 from kernelmill.campaign.watcher import Watcher
 from kernelmill.generators.base import Generator
 from kernelmill.judge import Judge
@@ -33,6 +34,7 @@ def run_campaign(
     with workspace.writing() as transaction:
         seed(Memory(transaction), backend.name, backend.guide())
     workspace.note(campaign, "begun", "")
+    crew.generator.fund(CampaignPurse(workspace.expenses(campaign), limits.max_usd))
     with obeying_interrupts(limits):
         ending = Loop(workspace, campaign, *crew, limits, watcher).run()
         if ending in (Ending.COMPLETE, Ending.OUT_OF_MONEY) and campaign.settings.compiled:

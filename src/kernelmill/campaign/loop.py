@@ -1,9 +1,9 @@
 """The loop: propose, write, build, judge, store, learn. All tasks advance together.
 
 The judge works in this thread. Writing and building run ahead of it in others, for at most
-LOOKAHEAD attempts, and never while the clock runs. A task has one attempt under way at a time, so
-a proposal always knows every earlier verdict of its own task; of other tasks it may miss the
-last LOOKAHEAD.
+LOOKAHEAD attempts or as many as the generator answers at once, and nothing is built while the
+clock runs. A task has one attempt under way at a time, so a proposal always knows every earlier
+verdict of its own task; of other tasks it may miss those under way.
 """
 
 import time
@@ -13,12 +13,22 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from typing import NamedTuple
 
+import msgspec
+
 from kernelmill.campaign import quiet
 from kernelmill.campaign.history import StoredHistory, attempt_seed
 from kernelmill.campaign.limits import Ending, Limits
 from kernelmill.campaign.watcher import Watcher
 from kernelmill.errors import TaskError
-from kernelmill.generators.base import Declined, Draft, Generator, Proposal
+from kernelmill.generators.base import (
+    Audit,
+    Declined,
+    Draft,
+    Generator,
+    Proposal,
+    Standing,
+    Unaffordable,
+)
 from kernelmill.generators.calls import Call
 from kernelmill.judge import Judge, Verdict
 from kernelmill.judge.verdict import MARGIN
@@ -27,6 +37,8 @@ from kernelmill.tasks.task import Task
 from kernelmill.workspace import Campaign, Claim, Result, Seconds, State, Workspace
 
 LOOKAHEAD = 2
+NO_MONEY = "no money"
+"""The event that says what could not be paid."""
 
 
 class _Work(NamedTuple):
@@ -38,10 +50,13 @@ class _Work(NamedTuple):
 
 class _Prepared(NamedTuple):
     draft: Draft | None
-    declined: str
-    in_vain: tuple[Call, ...]
-    generate_seconds: float
-    build_seconds: float
+    declined: str = ""
+    in_vain: tuple[Call, ...] = ()
+    unaffordable: bool = False
+    objection: str = ""
+    """An auditor's."""
+    generate_seconds: float = 0.0
+    build_seconds: float = 0.0
 
 
 class _UnderWay(NamedTuple):
@@ -82,17 +97,22 @@ class Loop:
         self._champions: dict[int, float] = {}
         self._under_way: deque[_UnderWay] = deque()
         self._totals = workspace.totals(campaign)
+        self._ahead = max(LOOKAHEAD, generator.at_once)
+        self._auditor = generator.auditor
+        self._out_of_money = False
 
     def run(self) -> Ending:
         """Raises GeneratorUnavailable, BackendUnavailable or IsolationError; `resume` goes on."""
         self._read_tasks()
-        pool = ThreadPoolExecutor(LOOKAHEAD, "kernelmill-ahead")
+        pool = ThreadPoolExecutor(self._ahead, "kernelmill-ahead")
         try:
             ending = self._run(pool)
             if self._under_way:
                 self._watcher.stopping(len(self._under_way))
             while self._under_way:
                 self._finish_first()
+            if self._out_of_money and ending is Ending.COMPLETE:
+                ending = Ending.OUT_OF_MONEY
         finally:
             for one in self._under_way:
                 self._workspace.release(one.claim)
@@ -113,6 +133,8 @@ class Loop:
             self._make_room(work)
             if work.id not in self._open:
                 continue
+            if self._out_of_money:
+                return Ending.OUT_OF_MONEY
             ending = self._limits.reached(self._totals, len(self._under_way))
             if ending is not None:
                 return ending
@@ -126,7 +148,7 @@ class Loop:
 
     def _make_room(self, work: _Work) -> None:
         while self._under_way and (
-            len(self._under_way) > LOOKAHEAD
+            len(self._under_way) > self._ahead
             or any(one.work.id == work.id for one in self._under_way)
             or self._limits.must_learn_the_price(self._totals, len(self._under_way))
         ):
@@ -139,28 +161,56 @@ class Loop:
             return
         seed = attempt_seed(self._campaign, work.task.id, claim.number)
         history = StoredHistory(self._workspace, self._campaign, work.id, seed)
-        proposal = self._strategy.propose(work.task, history)
-        if (answer := _known_decline(history, proposal)) is not None:
+        proposal = msgspec.structs.replace(
+            self._strategy.propose(work.task, history),
+            number=claim.number,
+            standings=self._standings(),
+        )
+        answer = None if self._generator.draws else _known_decline(history, proposal)
+        if answer is not None:
             self._give_up(work, claim, f"declined: {answer}")
             return
         self._watcher.working(work.task.id, "writing")
         prepared = pool.submit(self._prepare, proposal)
         self._under_way.append(_UnderWay(work, claim, proposal, prepared))
 
+    def _standings(self) -> tuple[Standing, ...]:
+        return self._workspace.standings(self._campaign) if self._generator.draws else ()
+
     def _prepare(self, proposal: Proposal) -> _Prepared:
         """Runs in another thread, ahead of the judge."""
-        with quiet.building() if self._generator.computes else nullcontext():
-            begun = time.perf_counter()
-            try:
+        begun = time.perf_counter()
+        try:
+            with quiet.building() if self._generator.computes else nullcontext():
+                begun = time.perf_counter()
                 draft = self._generator.write(proposal)
-            except Declined as declined:
-                seconds = time.perf_counter() - begun
-                return _Prepared(None, str(declined), declined.calls, seconds, 0.0)
-            generating = time.perf_counter() - begun
-        with quiet.building():
-            begun = time.perf_counter()
-            self._judge.build_ahead(draft.candidate)
-        return _Prepared(draft, "", (), generating, time.perf_counter() - begun)
+                generating = time.perf_counter() - begun
+            with quiet.building():
+                begun = time.perf_counter()
+                builds = self._judge.build_ahead(draft.candidate)
+                building = time.perf_counter() - begun
+            audit = self._audited(proposal, draft) if builds else Audit("")
+        except Declined as declined:
+            seconds = time.perf_counter() - begun
+            broke = isinstance(declined, Unaffordable)
+            return _Prepared(None, str(declined), declined.calls, broke, generate_seconds=seconds)
+        draft = msgspec.structs.replace(draft, calls=draft.calls + audit.calls)
+        return _Prepared(
+            draft,
+            objection=audit.objection,
+            generate_seconds=generating,
+            build_seconds=building,
+        )
+
+    def _audited(self, proposal: Proposal, draft: Draft) -> Audit:
+        if self._auditor is None:
+            return Audit("")
+        try:
+            return self._auditor.audit(proposal, draft.candidate)
+        except Unaffordable as error:
+            raise Unaffordable(
+                f"nobody can audit it: {error}", draft.calls + error.calls
+            ) from error
 
     def _finish_first(self) -> None:
         """Judge and store the attempt that was begun first."""
@@ -171,24 +221,31 @@ class Loop:
         judged: _Judged | None = None
         if prepared.draft is not None:
             try:
-                judged = self._judged(one.work, prepared.draft)
+                judged = self._judged(one.work, prepared.draft, prepared.objection)
             except TaskError as error:
                 self._under_way.popleft()
                 self._give_up(one.work, one.claim, str(error))
                 return
         self._under_way.popleft()
+        self._out_of_money |= prepared.unaffordable
+        if prepared.unaffordable:
+            self._workspace.note(self._campaign, NO_MONEY, prepared.declined)
+        if prepared.unaffordable and not prepared.in_vain:
+            self._workspace.release(one.claim)
+            return
         self._store(one, prepared, judged, waited)
 
-    def _judged(self, work: _Work, draft: Draft) -> _Judged:
+    def _judged(self, work: _Work, draft: Draft, objection: str) -> _Judged:
         """The verdict; a second one, from a process of its own, where it beats an incumbent."""
         begun = time.perf_counter()
         self._watcher.working(work.task.id, "judging")
-        verdict = self._judge.verify(work.task, draft.candidate, brief=True)
+        candidate = draft.candidate
+        verdict = self._judge.verify(work.task, candidate, brief=True, objection=objection)
         confirming = None
         champion = self._beats(work.id, verdict, 1 + MARGIN)
         if champion and work.id in self._champions:
             self._watcher.working(work.task.id, "confirming")
-            confirming = self._judge.verify(work.task, draft.candidate, brief=True)
+            confirming = self._judge.verify(work.task, candidate, brief=True)
             champion = self._beats(work.id, confirming, 1.0)
         return _Judged(verdict, confirming, champion, time.perf_counter() - begun)
 

@@ -7,21 +7,26 @@ from typing import NamedTuple
 import typer
 from rich.console import Console
 from rich.live import Live
+from rich.markup import escape
 
 from kernelmill.backends import get_backend
 from kernelmill.backends.base import Backend
 from kernelmill.campaign import Crew, Ending, Limits, quiet, run_campaign
+from kernelmill.campaign.loop import NO_MONEY
 from kernelmill.campaign.preflight import check_tools
 from kernelmill.cli.progress import LiveWatcher, PlainWatcher
 from kernelmill.generators import get_generator
 from kernelmill.generators.base import Generator
+from kernelmill.generators.model.choosing import demand_prices
 from kernelmill.judge import Judge, Settings
-from kernelmill.report import conclusion, summarise, task_table, write_page
+from kernelmill.report import conclusion, spending_table, summarise, task_table, write_page
 from kernelmill.strategies import Strategy, get_strategy
 from kernelmill.workspace import Campaign, CampaignSettings, Workspace
 
 REPORT = "report.html"
 _INTERRUPTED = 130
+_LAST_EVENTS = 2
+"""Of a run: why it ended, and that it did."""
 
 
 class Plugins(NamedTuple):
@@ -34,9 +39,11 @@ def find_plugins(settings: CampaignSettings) -> Plugins:
     """What the settings name, checked before anything is made or spent."""
     plugins = Plugins(
         get_backend(settings.backend),
-        get_generator(settings.generator),
+        get_generator(settings.generator, settings.models),
         get_strategy(settings.strategy),
     )
+    if settings.models is not None:
+        demand_prices(settings.models, settings.max_usd)
     check_tools(plugins.backend, plugins.generator)
     return plugins
 
@@ -63,6 +70,9 @@ def work(
         os._exit(_INTERRUPTED)
     conclude(console, workspace, campaign)
     console.print(f"{ending}", highlight=False)
+    for event in workspace.events(campaign)[-_LAST_EVENTS:]:
+        if event.kind == NO_MONEY:
+            console.print(escape(event.text), highlight=False, soft_wrap=True)
     if ending is not Ending.COMPLETE:
         console.print(f"to go on: {_resume_command(workspace, campaign)}", highlight=False)
     if ending is Ending.INTERRUPTED:
@@ -73,6 +83,8 @@ def conclude(console: Console, workspace: Workspace, campaign: Campaign) -> None
     """The table with its evidence, and the page."""
     summary = summarise(workspace, campaign)
     console.print(task_table(summary))
+    if summary.spending:
+        console.print(spending_table(summary.spending))
     console.print(conclusion(summary), highlight=False, markup=False, soft_wrap=True)
     page = workspace.folder / REPORT
     write_page(summary, page)

@@ -25,3 +25,12 @@ Campaign = Annotated[
 MaxMinutes = Annotated[
     float | None, typer.Option(min=0.01, help="Begin no attempt after this time.")
 ]
+Models = Annotated[
+    list[str] | None,
+    typer.Option(help="[ROLE=]NAME[@ENDPOINT]; several without a role take turns by success."),
+]
+Endpoint = Annotated[str, typer.Option(help="Where models are: an address, or a provider's name.")]
+Effort = Annotated[str, typer.Option(help="How hard reasoning models think, e.g. high.")]
+ModelFile = Annotated[
+    Path | None, typer.Option(help="A file that says more of models: prices, limits, patience.")
+]

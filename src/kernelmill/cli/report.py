@@ -8,7 +8,7 @@ import typer
 from kernelmill.cli.options import DEFAULT_WORKSPACE, Campaign
 from kernelmill.cli.options import Workspace as WorkspaceOption
 from kernelmill.cli.terminal import wide_console
-from kernelmill.report import conclusion, summarise, task_table, write_page
+from kernelmill.report import conclusion, spending_table, summarise, task_table, write_page
 from kernelmill.workspace import Workspace
 
 
@@ -22,6 +22,8 @@ def report(
     with Workspace(workspace) as opened:
         summary = summarise(opened, opened.campaign(campaign))
     console.print(task_table(summary))
+    if summary.spending:
+        console.print(spending_table(summary.spending))
     console.print(conclusion(summary), highlight=False, markup=False, soft_wrap=True)
     if html is not None:
         write_page(summary, html)

@@ -13,12 +13,17 @@ from kernelmill.cli.options import (
     DEFAULT_WORKSPACE,
     AllowUnsandboxed,
     Backend,
+    Effort,
+    Endpoint,
     MaxMinutes,
+    ModelFile,
+    Models,
     Scale,
     Threads,
 )
 from kernelmill.cli.options import Workspace as WorkspaceOption
 from kernelmill.cli.terminal import wide_console
+from kernelmill.generators.model.choosing import Wish, choose_models
 from kernelmill.judge import Judge, Settings
 from kernelmill.tasks import TaskFile
 from kernelmill.workspace import CampaignSettings, NewTask, Workspace
@@ -33,6 +38,16 @@ def run(
     strategy: Annotated[
         str, typer.Option(help="Who decides: a strategy, or name:settings.")
     ] = "value",
+    model: Models = None,
+    endpoint: Endpoint = "",
+    effort: Effort = "",
+    models: ModelFile = None,
+    audit: Annotated[
+        bool, typer.Option("--audit", help="Let a model look for tricks no rule knows.")
+    ] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Ask anew what was answered before.")
+    ] = False,
     budget: Annotated[int, typer.Option(min=1, help="Attempts a task.")] = 30,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     seed: Annotated[int, typer.Option(min=0, help="Of everything that is drawn.")] = 0,
@@ -66,6 +81,9 @@ def run(
         allow_unsandboxed=allow_unsandboxed,
         max_usd=max_usd,
         rounds=rounds,
+        models=choose_models(
+            Wish(tuple(model or ()), endpoint, effort, models, audit, cached=not fresh)
+        ),
     )
     plugins = find_plugins(settings)
     entries = find_tasks(settings.suites)

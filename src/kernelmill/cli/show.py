@@ -11,6 +11,8 @@ from kernelmill.cli.options import DEFAULT_WORKSPACE, Campaign
 from kernelmill.cli.options import Workspace as WorkspaceOption
 from kernelmill.cli.terminal import wide_console
 from kernelmill.errors import UsageError
+from kernelmill.generators.calls import Call
+from kernelmill.report.spending import count, dollars
 from kernelmill.workspace import Attempt, VerdictKind, Workspace
 
 
@@ -25,6 +27,8 @@ def show(
         attempt = _find(opened, what, campaign)
         _print_head(console, attempt)
         console.print(f"lineage: {_lineage(opened, attempt)}", highlight=False)
+        for call in opened.calls(attempt.id):
+            console.print(escape(_asked(call)), highlight=False, soft_wrap=True)
         for kind in VerdictKind:
             verdict = opened.verdict(attempt.id, kind)
             if verdict is None:
@@ -75,6 +79,13 @@ def _print_head(console: Console, attempt: Attempt) -> None:
     if attempt.reason:
         lines.append(f"reason: {attempt.reason}")
     console.print(escape("\n".join(lines)), highlight=False, soft_wrap=True)
+
+
+def _asked(call: Call) -> str:
+    cost = "from the cache" if call.cached else dollars(call.cost_usd)
+    tokens = f"{count(call.tokens_in)} tokens in, {count(call.tokens_out)} out"
+    problem = f": {call.problem}" if call.problem else ""
+    return f"asked {call.model} as {call.role}: {tokens}, {cost}, {call.seconds:.1f} s{problem}"
 
 
 def _lineage(workspace: Workspace, attempt: Attempt) -> str:

@@ -7,8 +7,11 @@ from typing import ClassVar
 import msgspec
 
 from kernelmill.candidate import Candidate
+from kernelmill.errors import UsageError
 from kernelmill.generators.calls import Call
 from kernelmill.generators.decisions import Decisions
+from kernelmill.generators.model.settings import ModelSettings
+from kernelmill.generators.money import Purse
 from kernelmill.generators.planning import Diagnosis, Guidance, Plan
 from kernelmill.judge import Verdict
 from kernelmill.tasks.task import Task
@@ -58,6 +61,16 @@ class Parent(msgspec.Struct, frozen=True):
     decisions: Decisions
 
 
+class Standing(msgspec.Struct, frozen=True):
+    """What a model has brought to a campaign so far."""
+
+    model: str
+    attempts: int
+    """That it wrote."""
+    reward: float
+    """Theirs together, each from -1 to 1."""
+
+
 class Proposal(msgspec.Struct, frozen=True):
     """What a strategy asks for."""
 
@@ -72,6 +85,10 @@ class Proposal(msgspec.Struct, frozen=True):
     guidance: Guidance | None = None
     """Where the strategy goes by roles: one of its methods is planned before anything is written;
     what was refused is diagnosed before it is repaired."""
+    number: int = 1
+    """Which attempt of its task it is; the loop knows."""
+    standings: tuple[Standing, ...] = ()
+    """Of the models that wrote so far, where there are several; the loop knows."""
 
 
 class Draft(msgspec.Struct, frozen=True):
@@ -95,6 +112,24 @@ class Declined(Exception):
         """What it cost all the same."""
 
 
+class Unaffordable(Declined):
+    """The money that is left does not pay for it."""
+
+
+class Audit(msgspec.Struct, frozen=True):
+    objection: str
+    """Why a candidate is no honest kernel; empty where there is nothing to object to."""
+    calls: tuple[Call, ...] = ()
+
+
+class Auditor(ABC):
+    """The second tier of the integrity gate. May be used from several threads at once."""
+
+    @abstractmethod
+    def audit(self, proposal: Proposal, candidate: Candidate) -> Audit:
+        """Look at what the static rules let through. Raises Unaffordable."""
+
+
 class Generator(ABC):
     """Writes candidates. May be used from several threads at once; keeps nothing between calls.
 
@@ -105,6 +140,25 @@ class Generator(ABC):
     name: ClassVar[str]
     computes: ClassVar[bool] = False
     """Whether writing takes a processor of this machine: then it waits while a clock runs."""
+    draws: ClassVar[bool] = False
+    """Whether it may well answer what it has declined before."""
+
+    @property
+    def at_once(self) -> int:
+        """How many proposals it answers in the time of one."""
+        return 1
+
+    @property
+    def auditor(self) -> Auditor | None:
+        """Whoever looks at candidates beside the judge; None: nobody does."""
+        return None
+
+    def use(self, models: ModelSettings) -> None:
+        """The models it may ask, before anything else. Raises UsageError where it asks none."""
+        raise UsageError(f"generator {self.name} asks no model: leave out --model")
+
+    def fund(self, purse: Purse) -> None:  # noqa: B027 (most have nothing to pay)
+        """Who pays for its questions, before the first of them but for those of `check`."""
 
     @abstractmethod
     def write(self, proposal: Proposal) -> Draft:

@@ -1,5 +1,6 @@
 """Answers with recorded candidates, so that the real loop runs without anybody who writes."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from kernelmill.backends import get_backend
@@ -7,6 +8,8 @@ from kernelmill.candidate import MODEL_FILE, Origin, read_candidate
 from kernelmill.errors import GeneratorUnavailable
 from kernelmill.generators.base import Declined, Draft, Generator, Proposal
 from kernelmill.generators.decisions import Choice
+from kernelmill.workspace import Attempt, Workspace
+from kernelmill.workspace.database import FILE
 
 _DECISION = "recording"
 
@@ -16,7 +19,8 @@ class ReplayGenerator(Generator):
     `replay` reads the examples that come with the backend.
 
     It answers with a recording that the context does not speak of, drawn by the seed, and
-    declines once there is none.
+    declines once there is none. Where the folder is a workspace, the latest campaign that has the
+    attempt is played again, attempt by attempt: what was written then is judged now.
     """
 
     name = "replay"
@@ -25,6 +29,9 @@ class ReplayGenerator(Generator):
         self._folder = folder
 
     def write(self, proposal: Proposal) -> Draft:
+        if self._is_workspace:
+            with Workspace(Path(self._folder)) as workspace:
+                return _played(workspace, proposal)
         recordings = _recordings(self._root(proposal.backend) / proposal.task.id)
         if not recordings:
             raise Declined(f"there is no recording for {proposal.task.id}")
@@ -43,6 +50,10 @@ class ReplayGenerator(Generator):
         if not root.is_dir():
             raise GeneratorUnavailable(f"replay: there is no folder {root}")
 
+    @property
+    def _is_workspace(self) -> bool:
+        return bool(self._folder) and (Path(self._folder) / FILE).is_file()
+
     def _root(self, backend: str) -> Path:
         return Path(self._folder) if self._folder else get_backend(backend).examples()
 
@@ -51,3 +62,32 @@ def _recordings(folder: Path) -> list[Path]:
     if (folder / MODEL_FILE).is_file():
         return [folder]
     return sorted(path.parent for path in folder.glob(f"*/{MODEL_FILE}"))
+
+
+def _played(workspace: Workspace, proposal: Proposal) -> Draft:
+    """What came of this attempt the last time."""
+    number, task = proposal.number, proposal.task.id
+    for attempt in _recorded(workspace, proposal):
+        candidate = workspace.candidate(attempt)
+        if candidate is None:
+            raise Declined(f"attempt {number} of {task} was declined then: {attempt.reason}")
+        planned = workspace.planned(attempt.id)
+        return Draft(
+            candidate,
+            attempt.decisions,
+            attempt.prediction,
+            None if planned is None else planned.plan,
+            None if planned is None else planned.diagnosis,
+        )
+    raise Declined(f"{workspace.folder} holds no attempt {number} of {task}")
+
+
+def _recorded(workspace: Workspace, proposal: Proposal) -> Iterator[Attempt]:
+    """The attempts of this number on this task, the latest first."""
+    for campaign in reversed(workspace.campaigns()):
+        for entry in workspace.tasks(campaign):
+            if entry.name != proposal.task.id or entry.task is None:
+                continue
+            for attempt in workspace.attempts(campaign, entry.task):
+                if attempt.number == proposal.number:
+                    yield attempt

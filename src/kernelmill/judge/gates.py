@@ -66,12 +66,14 @@ class Passage:
         self._profile: Profile | None = None
         self._repeats = REPEATS
 
-    def judge(self, candidate: Candidate, compiled: bool, brief: bool) -> Verdict:
+    def judge(
+        self, candidate: Candidate, compiled: bool, brief: bool, objection: str = ""
+    ) -> Verdict:
         self._repeats = _BRIEF_REPEATS if brief else REPEATS
         feedback: tuple[Feedback, ...] = ()
         try:
             with self._at(Gate.INTEGRITY):
-                self._inspect(candidate)
+                self._inspect(candidate, objection)
             with self._at(Gate.BUILD):
                 built = self._build(candidate)
             self._run(candidate, built, compiled)
@@ -113,9 +115,13 @@ class Passage:
         finally:
             self._seconds[gate] = time.perf_counter() - start
 
-    def _inspect(self, candidate: Candidate) -> None:
+    def _inspect(self, candidate: Candidate, objection: str) -> None:
+        """The rules first; then what an auditor has to say, where one looked."""
         if self._settings.static_rules:
             self._object(self._backend.inspect_sources(candidate))
+        if objection:
+            hint = "do the work of the reference in the kernel, for whatever inputs it is given"
+            raise _Refusal(Feedback(Gate.INTEGRITY, "audit", objection, (), hint))
 
     def _build(self, candidate: Candidate) -> Built:
         try:

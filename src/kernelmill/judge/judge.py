@@ -44,11 +44,17 @@ class Judge:
         return prober.describe_task(self.zygote, file, scale)
 
     def verify(
-        self, task: Task, candidate: Candidate, compiled: bool = False, brief: bool = False
+        self,
+        task: Task,
+        candidate: Candidate,
+        compiled: bool = False,
+        brief: bool = False,
+        objection: str = "",
     ) -> Verdict:
         """Put one candidate through the gates; `compiled` adds torch.compile as a baseline.
 
-        A `brief` verdict leaves a close call between candidate and eager open.
+        A `brief` verdict leaves a close call between candidate and eager open. An `objection` of
+        an auditor ends the way at the gate of integrity.
 
         Raises TaskError, BackendUnavailable or IsolationError; whatever is wrong with the
         candidate is in the verdict.
@@ -56,22 +62,26 @@ class Judge:
         self._demand_isolation(candidate)
         for _ in range(_DISTURBANCES):
             try:
-                return self._verify(task, candidate, compiled, brief)
+                return self._verify(task, candidate, compiled, brief, objection)
             except (ReferenceLost, ZygoteLost) as error:
                 lost = error  # the bench is gone with it; a new one may do better
         raise TaskError(f"{task.id}: the reference fails again and again: {lost}") from lost
 
-    def build_ahead(self, candidate: Candidate) -> None:
+    def build_ahead(self, candidate: Candidate) -> bool:
         """Leave in the backend's cache what `verify` would build. May be called from any thread.
+
+        Returns whether the rules let it through and it builds.
 
         Raises BackendUnavailable or IsolationError; what is wrong with the candidate is left for
         `verify` to say.
         """
         self._demand_isolation(candidate)
         if self.settings.static_rules and self.backend.inspect_sources(candidate):
-            return
+            return False
         with suppress(BuildFailed, ZygoteLost):
             self.backend.build(candidate, self.zygote)
+            return True
+        return False
 
     def bench(self, task: Task) -> Bench:
         """A fresh bench for a task; the caller closes it."""
@@ -89,10 +99,12 @@ class Judge:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _verify(self, task: Task, candidate: Candidate, compiled: bool, brief: bool) -> Verdict:
+    def _verify(
+        self, task: Task, candidate: Candidate, compiled: bool, brief: bool, objection: str
+    ) -> Verdict:
         with self._borrowed_bench(task) as bench:
             passage = Passage(self.backend, self.zygote, self.settings, bench, self._quiet)
-            return passage.judge(candidate, compiled, brief)
+            return passage.judge(candidate, compiled, brief, objection)
 
     def _demand_isolation(self, candidate: Candidate) -> None:
         if self.tier >= Tier.PARTIAL or candidate.origin.ours or self.settings.allow_unsandboxed:

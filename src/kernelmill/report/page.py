@@ -6,7 +6,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from kernelmill import __version__
 from kernelmill.errors import UsageError
-from kernelmill.report import plots
+from kernelmill.report import plots, spending
 from kernelmill.report.summary import Summary
 from kernelmill.report.tables import compile_cell, conclusion
 
@@ -28,6 +28,7 @@ def render(summary: Summary) -> str:
         conclusion=conclusion(summary).splitlines(),
         compile_cell=compile_cell,
         plots=plots,
+        spending=spending,
         version=__version__,
     )
 

@@ -14,6 +14,7 @@ from kernelmill.workspace import (
     CampaignTask,
     Event,
     Outcome,
+    Spending,
     State,
     Totals,
     VerdictKind,
@@ -66,6 +67,8 @@ class Summary(msgspec.Struct, frozen=True):
     totals: Totals
     tasks: tuple[TaskSummary, ...]
     events: tuple[Event, ...]
+    spending: tuple[Spending, ...]
+    """Empty where no model was asked."""
 
     @property
     def solved(self) -> list[TaskSummary]:
@@ -103,7 +106,8 @@ def summarise(workspace: Workspace, campaign: Campaign) -> Summary:
         for entry in workspace.tasks(campaign)
     )
     totals = workspace.totals(campaign)
-    return Summary(campaign, totals, tasks, tuple(workspace.events(campaign)))
+    events, spending = workspace.events(campaign), workspace.spending(campaign)
+    return Summary(campaign, totals, tasks, tuple(events), tuple(spending))
 
 
 def _task_summary(

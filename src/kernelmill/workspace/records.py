@@ -8,6 +8,7 @@ import msgspec
 from kernelmill.generators.base import Draft, Hint, Proposal, Stage
 from kernelmill.generators.calls import Call
 from kernelmill.generators.decisions import Decisions
+from kernelmill.generators.model.settings import ModelSettings
 from kernelmill.generators.planning import Diagnosis, Guidance, Plan
 from kernelmill.judge import Verdict
 from kernelmill.tasks.task import Task
@@ -30,6 +31,8 @@ class CampaignSettings(msgspec.Struct, frozen=True):
     allow_unsandboxed: bool = False
     max_usd: float | None = None
     rounds: int = 24
+    models: ModelSettings | None = None
+    """Whom the generator asks, with the prices of that day; None where it asks nobody."""
 
 
 class Campaign(msgspec.Struct, frozen=True):
@@ -188,6 +191,20 @@ class Totals(msgspec.Struct, frozen=True):
     dearest_usd: float | None
     wait_seconds: float
     measure_seconds: float
+
+
+class Spending(msgspec.Struct, frozen=True):
+    """What one model cost in one role on one task; None where a part of it is unknown."""
+
+    task: str
+    role: str
+    model: str
+    calls: int
+    cached: int
+    problems: int
+    tokens_in: int | None
+    tokens_out: int | None
+    cost_usd: float | None
 
 
 class Event(msgspec.Struct, frozen=True):

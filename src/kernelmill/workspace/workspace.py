@@ -11,12 +11,13 @@ import msgspec
 
 from kernelmill.candidate import Candidate, Origin
 from kernelmill.errors import UsageError, WorkspaceError
-from kernelmill.generators.base import Hint
+from kernelmill.generators.base import Hint, Standing
 from kernelmill.generators.calls import Call, bill
 from kernelmill.generators.decisions import Decisions
 from kernelmill.judge import Verdict
 from kernelmill.tasks.task import Task
 from kernelmill.workspace.database import Transaction, clear_errors, open_database, transaction
+from kernelmill.workspace.expenses import Expenses
 from kernelmill.workspace.owners import Owner, forget_the_dead, is_alive
 from kernelmill.workspace.packing import packed, unpacked
 from kernelmill.workspace.records import (
@@ -33,6 +34,7 @@ from kernelmill.workspace.records import (
     Planned,
     Result,
     Seconds,
+    Spending,
     Totals,
     VerdictKind,
 )
@@ -253,6 +255,18 @@ class Workspace:
 
     def totals(self, campaign: Campaign) -> Totals:
         return Totals(**self._one("totals", campaign=campaign.id))
+
+    def standings(self, campaign: Campaign) -> tuple[Standing, ...]:
+        """What each model has brought so far."""
+        rows = self._all("standings", campaign=campaign.id)
+        return tuple(Standing(**row) for row in rows)
+
+    def spending(self, campaign: Campaign) -> list[Spending]:
+        """By task, role and model."""
+        return [Spending(**row) for row in self._all("spending", campaign=campaign.id)]
+
+    def expenses(self, campaign: Campaign) -> Expenses:
+        return Expenses(self.folder, campaign.id)
 
     def outcomes(self, campaign: Campaign) -> list[Outcome]:
         rows = self._all("outcomes", campaign=campaign.id)

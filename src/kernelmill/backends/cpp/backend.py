@@ -15,7 +15,7 @@ import msgspec
 
 from kernelmill import __version__
 from kernelmill.backends.base import Backend, BuildFailed, Built, Finding, Requirement
-from kernelmill.backends.cpp import cache
+from kernelmill.backends.cpp import cache, machine
 from kernelmill.backends.cpp.binary_rules import check_library
 from kernelmill.backends.cpp.diagnostics import first_errors
 from kernelmill.backends.cpp.source_rules import check_text
@@ -71,6 +71,9 @@ class CppBackend(Backend):
 
     def toolchain(self) -> str:
         return _version(_compiler())
+
+    def machine(self) -> tuple[str, ...]:
+        return machine.describe()
 
     def inspect_sources(self, candidate: Candidate) -> list[Finding]:
         findings = _PYTHON_RULES.check(candidate.files[MODEL_FILE], MODEL_FILE)

@@ -1,0 +1,1 @@
+SELECT body FROM answers WHERE key = :key

@@ -1,0 +1,1 @@
+INSERT INTO answers (key, body) VALUES (:key, :body) ON CONFLICT DO NOTHING

@@ -1,0 +1,69 @@
+"""What was asked of models, added up."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from kernelmill.workspace import Spending
+
+
+def by_role(spending: Sequence[Spending]) -> list[Spending]:
+    """Over all tasks: one a role and model."""
+    return _added(spending, lambda one: (one.role, one.model), task="")
+
+
+def by_task(spending: Sequence[Spending]) -> list[Spending]:
+    """Over all roles and models: one a task."""
+    return _added(spending, lambda one: (one.task,), role="", model="")
+
+
+def spending_table(spending: Sequence[Spending]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    for name in ("role", "model"):
+        table.add_column(name, no_wrap=True)
+    for name in ("calls", "cached", "unusable", "tokens in", "tokens out", "cost"):
+        table.add_column(name, no_wrap=True, justify="right")
+    for one in by_role(spending):
+        counts = (str(one.calls), str(one.cached), str(one.problems))
+        tokens = (count(one.tokens_in), count(one.tokens_out))
+        table.add_row(one.role, escape(one.model), *counts, *tokens, dollars(one.cost_usd))
+    return table
+
+
+def count(tokens: int | None) -> str:
+    return "unknown" if tokens is None else f"{tokens:,}"
+
+
+def dollars(cost: float | None) -> str:
+    return "unknown" if cost is None else f"{cost:.4f} USD"
+
+
+def _added(
+    spending: Iterable[Spending], key: Callable[[Spending], tuple[str, ...]], **blank: str
+) -> list[Spending]:
+    sums: dict[tuple[str, ...], Spending] = {}
+    for one in spending:
+        before = sums.get(key(one))
+        sums[key(one)] = msgspec.structs.replace(
+            one if before is None else _sum(before, one), **blank
+        )
+    return [sums[name] for name in sorted(sums)]
+
+
+def _sum(one: Spending, other: Spending) -> Spending:
+    return msgspec.structs.replace(
+        one,
+        calls=one.calls + other.calls,
+        cached=one.cached + other.cached,
+        problems=one.problems + other.problems,
+        tokens_in=_known(one.tokens_in, other.tokens_in),
+        tokens_out=_known(one.tokens_out, other.tokens_out),
+        cost_usd=_known(one.cost_usd, other.cost_usd),
+    )
+
+
+def _known(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other

@@ -1,0 +1,1 @@
+UPDATE expenses SET cost_usd = :cost_usd WHERE id = :expense

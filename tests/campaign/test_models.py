@@ -1,0 +1,226 @@
+"""The real loop with a real judge, and an endpoint on the loopback that writes the kernels."""
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from generators.model import endpoint
+from generators.model.endpoint import Behaviour, Handler, Server, say, serving, status
+from judge.kernels import KERNEL, MODEL, TASK
+from kernelmill.campaign import Crew, Ending, Limits, Watcher, run_campaign
+from kernelmill.campaign.preflight import describe_tasks, find_tasks
+from kernelmill.errors import GeneratorUnavailable
+from kernelmill.generators.model.generator import ModelGenerator
+from kernelmill.generators.model.problems import Problem
+from kernelmill.generators.model.settings import Model, ModelSettings, Patience, Price
+from kernelmill.judge import Judge
+from kernelmill.strategies import get_strategy
+from kernelmill.workspace import Campaign, State, Workspace
+from samples import SETTINGS
+
+pytest.importorskip("openai", reason="needs kernelmill[models]")
+pytestmark = [pytest.mark.compiler, pytest.mark.isolation]
+PRICE = Price(10.0, 100.0)
+MOST = 2000
+"""Tokens of an answer."""
+PATIENCE = Patience(
+    first_token_seconds=2.0,
+    between_tokens_seconds=2.0,
+    answer_seconds=10.0,
+    tries=2,
+    first_pause_seconds=0.01,
+    failures_in_a_row=20,
+)
+
+
+def written(kernel: str) -> str:
+    return (
+        "Approach: rows in parallel\nExpect: memory\n\n"
+        f"### model.py\n```python\n{MODEL}```\n\n### kernel.cpp\n```cpp\n{kernel}```\n"
+    )
+
+
+def writing(kernel: str = KERNEL) -> Behaviour:
+    """The kernel whole, in ever new words: where something is to be changed, that is a change."""
+
+    def behave(handler: Handler) -> None:
+        number = len(handler.server.asked)
+        say(written(f"{kernel}// {number}\n"), tokens_in=1000, tokens_out=500)(handler)
+
+    return behave
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "one.py").write_text(TASK)
+    (tmp_path / "two.py").write_text(TASK.replace("rows = 64", "rows = 32"))
+    return Workspace(tmp_path / "workspace", create=True)
+
+
+def begin(judge: Judge, workspace: Workspace, budget: int, tasks: int = 2) -> Campaign:
+    names = ("one.py", "two.py")[:tasks]
+    entries = find_tasks(tuple(str(workspace.folder.parent / name) for name in names))
+    settings = msgspec.structs.replace(SETTINGS, budget=budget, generator="model")
+    return workspace.create_campaign(settings, list(describe_tasks(judge, entries, "cpu")))
+
+
+def crew(judge: Judge, server: Server, *names: str, **settings: object) -> Crew:
+    models = tuple(
+        Model(name, "openai", server.address, max_tokens=MOST, price=PRICE)
+        for name in names or ("m",)
+    )
+    generator = ModelGenerator()
+    generator.use(ModelSettings(models, patience=PATIENCE, **settings))
+    return Crew(judge, generator, get_strategy("refine"))
+
+
+def problems(workspace: Workspace, campaign: Campaign) -> list[str]:
+    return [
+        call.problem.partition(":")[0]
+        for task in (1, 2)
+        for attempt in workspace.attempts(campaign, task)
+        for call in workspace.calls(attempt.id)
+    ]
+
+
+def test_a_campaign_survives_a_hostile_endpoint(judge: Judge, workspace: Workspace) -> None:
+    campaign = begin(judge, workspace, budget=4)
+    hostile = (
+        writing(), status(429, retry_after="0"), endpoint.silent, endpoint.half_closed,
+        endpoint.garbled, say(""), endpoint.ten_megabytes, say("No."), say("No!"),
+        endpoint.broken_off, status(500), status(400, "too long for me"),
+    )  # fmt: skip
+    with serving(*hostile) as server:
+        server.otherwise = writing()
+        ending = run_campaign(workspace, campaign, crew(judge, server), Limits(), Watcher())
+        asked = len(server.asked)
+    assert ending is Ending.COMPLETE
+    assert workspace.totals(campaign).done == 8
+    found = problems(workspace, campaign)
+    assert len(found) == asked
+    for problem in (
+        Problem.RATE_LIMITED, Problem.TIME_OUT, Problem.BROKEN_OFF, Problem.NOT_UNDERSTOOD,
+        Problem.EMPTY, Problem.TOO_LONG, Problem.NO_BLOCK, Problem.SERVER_ERROR,
+        Problem.BAD_REQUEST,
+    ):  # fmt: skip
+        assert problem in found
+    attempts = [a for task in (1, 2) for a in workspace.attempts(campaign, task)]
+    declined = [a for a in attempts if a.state is State.DECLINED]
+    assert declined and all(a.reason and a.cost_usd is not None for a in declined)
+    # A decline of today is no reason not to ask tomorrow.
+    assert all(entry.set_aside is None for entry in workspace.tasks(campaign))
+    assert workspace.totals(campaign).passed
+    spending = workspace.spending(campaign)
+    assert sum(one.calls for one in spending) == asked
+    total = sum(one.cost_usd or 0.0 for one in spending)
+    assert total == pytest.approx(workspace.totals(campaign).known_usd)
+    assert total == pytest.approx(workspace.expenses(campaign).spent_usd)
+
+
+@pytest.mark.parametrize("max_usd", [0.0, 0.05, 0.7, 1.5])
+def test_money_is_hard_whatever_an_endpoint_charges(
+    judge: Judge, workspace: Workspace, max_usd: float
+) -> None:
+    """Each answer is as dear as it can be: the bill at the other end is what counts."""
+    campaign = begin(judge, workspace, budget=6)
+
+    def dearest(handler: Handler) -> None:
+        text = written(f"{KERNEL}// {len(handler.server.asked)}\n")
+        say(text, tokens_in=len(handler.prompt.encode()), tokens_out=MOST)(handler)
+
+    with serving() as server:
+        server.otherwise = dearest
+        limits = Limits(max_usd=max_usd)
+        ending = run_campaign(workspace, campaign, crew(judge, server), limits, Watcher())
+        billed = sum(PRICE.cost(len(one.prompt.encode()), MOST) for one in server.asked)
+    assert ending is Ending.OUT_OF_MONEY
+    assert billed <= max_usd
+    said = [event.text for event in workspace.events(campaign) if event.kind == "no money"]
+    assert max_usd != 0.05 or "the next question may cost" in said[0]
+    assert workspace.expenses(campaign).spent_usd == pytest.approx(billed)
+    assert workspace.totals(campaign).planned == 0
+    assert bool(server.asked) == (max_usd > 0.5)
+
+
+def test_what_a_killed_attempt_cost_is_not_forgotten(judge: Judge, workspace: Workspace) -> None:
+    campaign = begin(judge, workspace, budget=2)
+    lost = workspace.expenses(campaign).hold(0.6, None)
+    assert lost is not None
+    with serving() as server:
+        server.otherwise = writing()
+        limits = Limits(max_usd=0.7)
+        ending = run_campaign(workspace, campaign, crew(judge, server), limits, Watcher())
+        assert (ending, server.asked) == (Ending.OUT_OF_MONEY, [])
+
+
+def test_an_objection_is_a_refusal_at_the_gate_of_integrity(
+    judge: Judge, workspace: Workspace
+) -> None:
+    campaign = begin(judge, workspace, budget=2, tasks=1)
+
+    def behave(handler: Handler) -> None:
+        if "You audit compute kernels" not in handler.prompt:
+            writing()(handler)
+            return
+        opinion = {
+            "valid": "// 1" not in handler.prompt,
+            "reason": "it fills the output with a constant",
+        }
+        say(json.dumps(opinion))(handler)
+
+    with serving() as server:
+        server.otherwise = behave
+        audited = crew(judge, server, audit=True)
+        run_campaign(workspace, campaign, audited, Limits(), Watcher())
+        # Only what the rules let through and what builds is worth an audit.
+        assert sum("You audit" in one.prompt for one in server.asked) == 2
+    refused, passed = workspace.attempts(campaign, 1)
+    assert (refused.state, passed.state) == (State.REFUSED, State.PASSED)
+    assert refused.gate == "integrity"
+    assert refused.reason == "integrity: audit: it fills the output with a constant"
+    roles = [call.role for a in (refused, passed) for call in workspace.calls(a.id)]
+    assert roles.count("auditor") == 2
+
+
+def test_a_campaign_that_is_repeated_asks_nobody_anew(judge: Judge, workspace: Workspace) -> None:
+    with serving() as server:
+        server.otherwise = writing()
+        for _ in range(2):
+            campaign = begin(judge, workspace, budget=1, tasks=1)
+            run_campaign(workspace, campaign, crew(judge, server), Limits(), Watcher())
+        assert len(server.asked) == 1
+    first, second = workspace.campaigns()
+    (before,), (after,) = (workspace.attempts(one, 1) for one in (first, second))
+    assert before.source == after.source
+    (call,) = workspace.calls(after.id)
+    assert call.cached and after.cost_usd == 0.0 and before.cost_usd
+
+
+def test_two_attempts_never_share_an_answer(judge: Judge, workspace: Workspace) -> None:
+    """Not even where they ask in the same words."""
+    campaign = begin(judge, workspace, budget=3, tasks=1)
+    with serving() as server:
+        server.otherwise = writing()
+        independent = crew(judge, server)._replace(strategy=get_strategy("best-of-n"))
+        run_campaign(workspace, campaign, independent, Limits(), Watcher())
+        prompts = {one.prompt for one in server.asked}
+        assert (len(prompts), len(server.asked)) == (1, 3)
+    assert len({attempt.source for attempt in workspace.attempts(campaign, 1)}) == 3
+
+
+def test_an_endpoint_that_is_gone_ends_the_campaign_and_loses_nothing(
+    judge: Judge, workspace: Workspace
+) -> None:
+    campaign = begin(judge, workspace, budget=2, tasks=1)
+    with serving(writing(), status(401, "revoked")) as server:
+        server.otherwise = writing()
+        workers = crew(judge, server)
+        with pytest.raises(GeneratorUnavailable, match="revoked"):
+            run_campaign(workspace, campaign, workers, Limits(), Watcher())
+        totals = workspace.totals(campaign)
+        assert (totals.done, totals.planned) == (1, 0)
+        assert run_campaign(workspace, campaign, workers, Limits(), Watcher()) is Ending.COMPLETE
+    assert workspace.totals(campaign).done == 2
