@@ -49,6 +49,8 @@ _ENVIRONMENT = {
     "TORCH_CPP_LOG_LEVEL": "ERROR",
 }
 
+_FINDING = ("PATH", "LD_LIBRARY_PATH")
+
 
 class Timed(NamedTuple):
     answer: dict[str, Any]
@@ -370,9 +372,10 @@ def _close(files: list[int]) -> None:
 
 
 def _environment(threads: int) -> dict[str, str]:
-    """Nothing of the caller's environment but where programs are found: no keys travel."""
-    path = os.environ.get("PATH", os.defpath)
-    return {**_ENVIRONMENT, "PATH": path, "OMP_NUM_THREADS": str(threads), "HOME": "/"}
+    """Nothing of the caller's but where programs and libraries are found: no keys travel."""
+    found = {name: os.environ[name] for name in _FINDING if name in os.environ}
+    own = {"PATH": os.defpath, "OMP_NUM_THREADS": str(threads), "HOME": "/"}
+    return {**_ENVIRONMENT, **own, **found}
 
 
 def _sealed_log(size: int) -> int:
