@@ -89,6 +89,10 @@ class Subject:
             close_files(message.files)
             raise
 
+    def tell(self, body: dict[str, Any], seconds: float) -> None:
+        """A request whose only answer is that it is done."""
+        self.ask(body, Done, seconds)
+
     def trial(self, body: dict[str, Any], file: int, seconds: float) -> TrialDone:
         return self.ask({"do": "trial", **body}, TrialDone, seconds, (file,))
 

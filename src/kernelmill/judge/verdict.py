@@ -101,6 +101,45 @@ class Profile(msgspec.Struct, frozen=True):
     """The same in milliseconds of processor time a call."""
 
 
+class KernelUse(msgspec.Struct, frozen=True):
+    """One kernel on a device, as often as it ran in a call."""
+
+    name: str
+    launches: float
+    """A call."""
+    microseconds: float
+    """A call, all launches together."""
+    grid: int
+    """Blocks."""
+    block: int
+    """Threads."""
+    registers: int
+    """A thread."""
+    shared_bytes: int
+    """A block."""
+    spills: int | None = None
+    """Registers that went to memory, where the compiler says it."""
+    occupancy: float | None = None
+    """Share of the threads that a multiprocessor could hold."""
+
+
+class Diagnosis(msgspec.Struct, frozen=True):
+    """Where the time on a device goes; told by a profiler beside the candidate, no evidence."""
+
+    kernels: tuple[KernelUse, ...]
+    """The hottest first."""
+    busy: float
+    """Share of the measured time in which the device computes."""
+    bandwidth: float
+    """Bytes of inputs and outputs a second, as a share of what the memory can move."""
+    arithmetic: float
+    """The reference's operations a second, as a share of what the device can do in this type."""
+
+    @property
+    def launches(self) -> float:
+        return sum(kernel.launches for kernel in self.kernels)
+
+
 class Evidence(msgspec.Struct, frozen=True):
     """What somebody needs to believe, or repeat, the verdict."""
 
@@ -113,6 +152,8 @@ class Evidence(msgspec.Struct, frozen=True):
     isolation: str
     clock: str
     made_at: str
+    device: str = ""
+    """Where candidates run, if not on the processor: name, driver, clocks."""
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -130,6 +171,7 @@ class Verdict(msgspec.Struct, frozen=True):
     seconds: dict[str, float]
     """Wall time by gate."""
     evidence: Evidence
+    diagnosis: Diagnosis | None = None
 
     def to_json(self) -> bytes:
         return msgspec.json.format(msgspec.json.encode(self), indent=2)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -49,6 +49,7 @@ _ENVIRONMENT = {
     "TORCH_CPP_LOG_LEVEL": "ERROR",
 }
 
+_FILTERS = "Seccomp_filters:"
 _FINDING = ("PATH", "LD_LIBRARY_PATH")
 
 
@@ -158,6 +159,27 @@ class Cell:
             return [int(name) for name in os.listdir(f"/proc/{self.pid}/task")]
         except FileNotFoundError:
             return []
+
+    def fewest_filters(self) -> int:
+        """How many seccomp filters the least filtered of its threads has."""
+        counts = []
+        for thread in self.threads():
+            try:
+                with open(f"/proc/{self.pid}/task/{thread}/status") as status:
+                    counts += [int(n.split()[1]) for n in status if n.startswith(_FILTERS)]
+            except OSError:
+                continue
+        return min(counts, default=0)
+
+    def company(self) -> list[int]:
+        """Processes in the cell beside the confined one itself."""
+        parents = dict(_parents())
+        warden = parents.get(self.pid)
+        return [
+            pid
+            for pid in parents
+            if pid != self.pid and warden is not None and _descends(pid, warden, parents)
+        ]
 
     def regions(self, executable: bool = False, name: str = "") -> list[tuple[int, int, str]]:
         """Its memory map as (start, end, path); only what can execute, or whose path has a name."""
@@ -364,6 +386,26 @@ class Zygote:
         channel_theirs.close()
         control_theirs.close()
         return Cell(channel, control, log)
+
+
+def _parents() -> Iterator[tuple[int, int]]:
+    """Every living process and its parent."""
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat") as stat:
+                    state, parent, *_ = stat.read().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if state != "Z":
+                yield int(name), int(parent)
+
+
+def _descends(pid: int, ancestor: int, parents: dict[int, int]) -> bool:
+    parent = parents.get(pid)
+    while parent and parent != ancestor:
+        parent = parents.get(parent)
+    return parent == ancestor
 
 
 def _close(files: list[int]) -> None:

@@ -12,6 +12,8 @@ from kernelmill.sandbox.policy import Limits, Policy, Tier
 _SCRATCH_MOUNT_POINTS = ("/dev/shm", "/mnt", "/media", "/srv", "/tmp")
 _SYSTEM_PATHS = ("/usr", "/lib", "/lib64", "/bin", "/etc", "/opt", "/sys", "/proc")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+OWN_FOLDER = "/proc/self"
+"""Where drivers name their threads, and do not start if they cannot."""
 
 
 def python_paths() -> tuple[str, ...]:
@@ -100,8 +102,9 @@ def confine(policy: Policy, scratch: str) -> None:
     if policy.tier < Tier.PARTIAL:
         return
     reading = (*_SYSTEM_PATHS, *python_paths())
+    own = (*policy.devices, OWN_FOLDER) if policy.devices else ()
     landlock.restrict(
         [PathRule(path, write=False) for path in reading]
-        + [PathRule(path, write=True) for path in (*_DEVICES, *policy.devices, scratch)]
+        + [PathRule(path, write=True) for path in (*_DEVICES, *own, scratch)]
     )
-    seccomp.restrict(policy.may_execute)
+    seccomp.restrict(policy.may_execute, local_sockets=bool(policy.devices))

@@ -7,7 +7,8 @@ import ctypes
 import functools
 from typing import Any, NamedTuple
 
-_PINNED, _ON_DEVICE, _AS_FILE, _READ_WRITE = 1, 1, 1, 3
+_PINNED, _ON_DEVICE, _AS_FILE = 1, 1, 1
+_READ, _READ_WRITE = 1, 3
 _RECOMMENDED = 1
 
 
@@ -78,7 +79,7 @@ def allocate(bytes_: int, device: int) -> Mapping:
     handle = ctypes.c_uint64()
     wanted = _properties(device)
     _call("cuMemCreate", ctypes.byref(handle), ctypes.c_size_t(size), ctypes.byref(wanted), 0)
-    return _map(handle.value, size, device)
+    return _map(handle.value, size, device, _READ_WRITE)
 
 
 def export(mapping: Mapping) -> int:
@@ -91,11 +92,11 @@ def export(mapping: Mapping) -> int:
     return file.value
 
 
-def adopt(file: int, bytes_: int, device: int) -> Mapping:
+def adopt(file: int, bytes_: int, device: int, writable: bool) -> Mapping:
     """Map another process's memory. The file may be closed afterwards."""
     handle = ctypes.c_uint64()
     _call("cuMemImportFromShareableHandle", ctypes.byref(handle), ctypes.c_void_p(file), _AS_FILE)
-    return _map(handle.value, bytes_, device)
+    return _map(handle.value, bytes_, device, _READ_WRITE if writable else _READ)
 
 
 def release(mapping: Mapping) -> None:
@@ -105,12 +106,29 @@ def release(mapping: Mapping) -> None:
     _call("cuMemRelease", ctypes.c_uint64(mapping.handle))
 
 
+class Speeds(NamedTuple):
+    clock_khz: int
+    memory_clock_khz: int
+    memory_bits: int
+
+
+def speeds(device: int) -> Speeds:
+    """The highest clocks, and the width of the memory."""
+    return Speeds(*(_attribute(number, device) for number in (13, 36, 37)))
+
+
+def _attribute(number: int, device: int) -> int:
+    value = ctypes.c_int()
+    _call("cuDeviceGetAttribute", ctypes.byref(value), number, device)
+    return value.value
+
+
 def reset_persisting_cache() -> None:
     """No line of the second-level cache outlives others because somebody asked for it."""
     _call("cuCtxResetPersistingL2Cache")
 
 
-def _map(handle: int, size: int, device: int) -> Mapping:
+def _map(handle: int, size: int, device: int, rights: int) -> Mapping:
     address = ctypes.c_uint64()
     length, zero = ctypes.c_size_t(size), ctypes.c_uint64(0)
     try:
@@ -119,7 +137,7 @@ def _map(handle: int, size: int, device: int) -> Mapping:
             ctypes.byref(address), length, ctypes.c_size_t(0), zero, zero,
         )  # fmt: skip
         _call("cuMemMap", address, length, ctypes.c_size_t(0), ctypes.c_uint64(handle), zero)
-        access = _Access(_Location(_ON_DEVICE, device), _READ_WRITE)
+        access = _Access(_Location(_ON_DEVICE, device), rights)
         _call("cuMemSetAccess", address, length, ctypes.byref(access), ctypes.c_size_t(1))
     except DriverError:
         _library().cuMemRelease(ctypes.c_uint64(handle))

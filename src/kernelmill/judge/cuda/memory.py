@@ -1,15 +1,19 @@
-"""Tensors in memory that other processes can map. Used inside cells only."""
+"""Tensors in device memory that another process can map. Used inside cells only."""
 
 import ctypes
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import torch
 
 from kernelmill.judge.cuda import driver
-from kernelmill.judge.cuda.driver import DriverError, Mapping
+from kernelmill.tensors.layout import Layout, Tensor
 
+DEVICE = 0
+"""A cell sees one device only."""
+_STEP = 2 << 20
 _Allocate = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p)
 _Free = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p)
 
@@ -23,28 +27,69 @@ class _Bytes:
         }  # fmt: skip
 
 
-def as_bytes(address: int, length: int, device: int) -> torch.Tensor:
+def as_bytes(address: int, length: int) -> torch.Tensor:
     """A tensor of bytes over mapped device memory."""
+    device = torch.device("cuda", DEVICE)
     if length == 0:
         return torch.empty(0, dtype=torch.uint8, device=device)
-    return torch.as_tensor(_Bytes(address, length), device=torch.device("cuda", device))
+    return torch.as_tensor(_Bytes(address, length), device=device)
 
 
-class Exported(NamedTuple):
-    """Memory of this process that others may map."""
+def tensors_at(address: int, layout: Layout) -> list[torch.Tensor]:
+    """The tensors of a layout over mapped device memory."""
+    return [_tensor(address + place.offset, place) for place in layout.tensors]
 
+
+def _tensor(address: int, place: Tensor) -> torch.Tensor:
+    dtype = getattr(torch, place.dtype)
+    return as_bytes(address, place.bytes).view(dtype).view(place.shape)
+
+
+class Shared:
+    """A block of memory that other processes may map."""
+
+    def __init__(self, size: int) -> None:
+        self._mapping = driver.allocate(size, DEVICE)
+        self.address, self.bytes = self._mapping.address, self._mapping.bytes
+
+    def file(self) -> int:
+        """A new open file that stands for it."""
+        return driver.export(self._mapping)
+
+
+class Adopted:
+    """Another process's block, mapped here."""
+
+    def __init__(
+        self, file: int, size: int, owners_address: int = 0, writable: bool = True
+    ) -> None:
+        self._mapping = driver.adopt(file, size, DEVICE, writable)
+        self._owners_address = owners_address
+        self.address, self.bytes = self._mapping.address, size
+
+    def here(self, address: int, length: int) -> int | None:
+        """Where a span of the owner's addresses lies in this process; None if it is not in it."""
+        offset = address - self._owners_address
+        inside = offset >= 0 and offset + length <= self.bytes
+        return self.address + offset if inside else None
+
+    def close(self) -> None:
+        """No tensor over it may be used after this."""
+        torch.cuda.synchronize()
+        driver.release(self._mapping)
+
+
+class _Span(NamedTuple):
     address: int
     bytes: int
-    file: int
 
 
-class ExportingPool:
-    """Where the framework takes its memory from while `in_use`: blocks that others can map."""
+class Arena(Shared):
+    """A shared block that the framework takes all memory of this thread from while `in_use`."""
 
-    def __init__(self, device: int) -> None:
-        self._device = device
-        self._mappings: dict[int, Mapping] = {}
-        self._unseen: list[Mapping] = []
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self._gaps = [_Span(self.address, self.bytes)]
         # The framework calls these through plain pointers: they must live as long as the pool.
         self._callbacks: tuple[Any, ...] = (_Allocate(self._allocate), _Free(self._free))
         allocate, free = (ctypes.cast(c, ctypes.c_void_p).value or 0 for c in self._callbacks)
@@ -52,25 +97,32 @@ class ExportingPool:
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        with torch.cuda.use_mem_pool(self._pool, self._device):
+        with torch.cuda.use_mem_pool(self._pool, DEVICE):
             yield
 
-    def export_new(self) -> list[Exported]:
-        """Blocks that were not yet handed out."""
-        new = [Exported(m.address, m.bytes, driver.export(m)) for m in self._unseen]
-        self._unseen.clear()
-        return new
+    def _allocate(self, size: int, _device: int, _stream: int) -> int:
+        wanted = -(-size // _STEP) * _STEP
+        for index, gap in enumerate(self._gaps):
+            if gap.bytes >= wanted:
+                rest = _Span(gap.address + wanted, gap.bytes - wanted)
+                self._gaps[index : index + 1] = [rest] if rest.bytes else []
+                return gap.address
+        return 0  # the framework makes an out-of-memory error of it
 
-    def _allocate(self, size: int, device: int, _stream: int) -> int:
-        try:
-            mapping = driver.allocate(size, device)
-        except DriverError:
-            return 0  # the framework makes an out-of-memory error of it
-        self._mappings[mapping.address] = mapping
-        self._unseen.append(mapping)
-        return mapping.address
+    def _free(self, address: int, size: int, _device: int, _stream: int) -> None:
+        self._gaps = _joined([*self._gaps, _Span(address, -(-size // _STEP) * _STEP)])
 
-    def _free(self, address: int, _size: int, _device: int, _stream: int) -> None:
-        mapping = self._mappings.pop(address, None)
-        if mapping is not None:
-            driver.release(mapping)
+
+def _joined(spans: Sequence[_Span]) -> list[_Span]:
+    """Neighbours become one."""
+    joined: list[_Span] = []
+    for span in sorted(spans):
+        if joined and joined[-1].address + joined[-1].bytes == span.address:
+            span = _Span(joined[-1].address, joined.pop().bytes + span.bytes)
+        joined.append(span)
+    return joined
+
+
+def close_files(files: Sequence[int]) -> None:
+    for file in files:
+        os.close(file)

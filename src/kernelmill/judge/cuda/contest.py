@@ -1,0 +1,171 @@
+"""The latency gate on a GPU: batches in turn, the clock outside, every answer checked.
+
+A runner could answer before its work on the device is done. So right behind each of the
+candidate's batches, while it is stopped, the examiner does work of which it knows how long it takes
+on an idle device; whoever still computes then shares the device with it, and shows.
+"""
+
+import statistics
+
+import msgspec
+import numpy as np
+
+from kernelmill.judge.cuda.examined import Examiner
+from kernelmill.judge.cuda.protocol import AuditRequest, CaseRequest, RingMade
+from kernelmill.judge.latency import Contestant, Samples, TimedAnswerWrong, settled
+from kernelmill.judge.placement import placed
+from kernelmill.judge.settings import Settings
+from kernelmill.judge.subject import Subject, Timing, blaming_reference
+from kernelmill.judge.verdict import Profile
+from kernelmill.sandbox import CellProtocolError
+
+_WARM_UP_ROUNDS = 3
+_NULL_BATCHES = 7
+_CALIBRATIONS = 9
+_CHECKED_CALLS = 16
+_THOROUGH_ROUNDS = 3
+_MOST_CHECKED_CALLS = 256
+_WAITED_SHARE = 0.04
+_LEAST_ROUNDS = 10
+_BUSY = 1.35
+"""Known work that takes this many times what it takes on an idle device has company."""
+_MOST_BUSY_SHARE = 0.25
+"""In more rounds than this the candidate may not leave the device busy."""
+
+
+class DeviceContest:
+    """One candidate against eager (the examiner) and, perhaps, torch.compile."""
+
+    def __init__(
+        self,
+        candidate: Contestant,
+        examiner: Examiner,
+        compiled: list[Contestant],
+        ring: RingMade,
+        case: CaseRequest,
+        settings: Settings,
+    ) -> None:
+        self._candidate = candidate
+        self._examiner = examiner
+        self._subjects = [candidate.subject, examiner.subject, *(c.subject for c in compiled)]
+        self._ring = ring
+        self._case = case
+        self._settings = settings
+        self._rows: list[list[float]] = [[] for _ in self._subjects]
+        self._waits: list[float] = []
+        self._busy: list[float] = []
+        self._generator = np.random.default_rng()
+
+    def run(self, rounds: int, repeats: int) -> Samples:
+        """Raises TimedAnswerWrong; the candidate is stopped afterwards."""
+        self._attach()
+        cells = [subject.cell for subject in self._subjects]
+        try:
+            with placed(cells, self._settings.threads):
+                self._calibrate()
+                for _ in range(_WARM_UP_ROUNDS):
+                    self._round(thorough=False)
+                self._rows = [[] for _ in self._subjects]
+                self._waits, self._busy = [], []
+                self._measure(rounds, repeats)
+        finally:
+            with blaming_reference():
+                for subject in self._subjects[1:]:
+                    subject.cell.resume()
+        return self._samples()
+
+    def _measure(self, rounds: int, repeats: int) -> None:
+        thorough = set(self._generator.choice(rounds, _THOROUGH_ROUNDS).tolist())
+        for _ in range(1 + repeats):
+            for _ in range(rounds):
+                self._round(thorough=len(self._waits) in thorough)
+            self._check_idle()
+            if settled(self._samples(), rounds):
+                break
+
+    def _attach(self) -> None:
+        request = {
+            "do": "ring",
+            "layout": msgspec.to_builtins(self._ring.layout),
+            "inputs": msgspec.to_builtins(self._ring.inputs),
+            "slots": self._ring.slots,
+            "slot_width": (len(self._ring.layout.tensors) - len(self._ring.state))
+            // self._ring.slots,
+            "state": self._ring.state,
+        }
+        for index, subject in enumerate(self._subjects):
+            if index == 0:
+                subject.tell(request, self._settings.seconds)
+                subject.cell.stop()
+                continue
+            with blaming_reference():
+                subject.tell(request, self._settings.seconds)
+                subject.cell.stop()
+
+    def _calibrate(self) -> None:
+        """What known work takes on the idle device, and what a batch costs beside its calls."""
+        self._idle_ms = statistics.median(self._examiner.quiet() for _ in range(_CALIBRATIONS))
+        nulls = [self._examiner.null(self._ring.slots).nanoseconds for _ in range(_NULL_BATCHES)]
+        self._null_ns = statistics.median(nulls[2:])
+
+    def _round(self, thorough: bool) -> None:
+        with blaming_reference():
+            self._examiner.subject.cell.resume()
+        self._examiner.refresh()
+        with blaming_reference():
+            self._examiner.subject.cell.stop()
+        order = range(len(self._subjects))
+        timings: dict[int, Timing] = {}
+        for index in order if len(self._waits) % 2 == 0 else reversed(order):
+            timings[index] = self._batch(self._subjects[index], index)
+            if index == 0:
+                self._busy.append(self._examiner.quiet() / self._idle_ms)
+        for index, row in enumerate(self._rows):
+            taken = timings[index].nanoseconds - self._null_ns
+            row.append(max(1.0, taken) / self._ring.slots)
+        self._waits.append(max(t.waited / t.nanoseconds for t in timings.values()))
+        with blaming_reference():
+            self._examiner.subject.cell.resume()
+        self._audit(timings[0], thorough)
+        with blaming_reference():
+            self._examiner.subject.cell.stop()
+
+    def _batch(self, subject: Subject, index: int) -> Timing:
+        if index == 0:
+            return subject.batch(self._ring.slots, self._settings.seconds)
+        with blaming_reference():
+            return subject.batch(self._ring.slots, self._settings.seconds)
+
+    def _audit(self, timing: Timing, thorough: bool) -> None:
+        slots, outputs = self._ring.slots, self._candidate.outputs
+        pointers = timing.pointers
+        if len(pointers) != slots or any(len(call) != len(outputs) for call in pointers):
+            raise CellProtocolError("a timed batch without all its outputs")
+        count = min(slots, _MOST_CHECKED_CALLS if thorough else _CHECKED_CALLS)
+        calls = self._generator.choice(slots, count, replace=False).tolist()
+        said = self._examiner.audit(AuditRequest(self._case, outputs, pointers, calls))
+        if said.foreign:
+            raise TimedAnswerWrong("in a timed call an output is not in the runner's own memory")
+        if said.wrong:
+            raise TimedAnswerWrong(
+                f"in a timed call {said.wrong} of {said.looked_at} elements looked at are wrong"
+            )
+        if said.norm > 1:
+            raise TimedAnswerWrong(
+                f"a timed call is too inexact: {said.norm:.1f} times the error budget"
+            )
+
+    def _check_idle(self) -> None:
+        busy = sum(share > _BUSY for share in self._busy) / max(1, len(self._busy))
+        if busy > _MOST_BUSY_SHARE:
+            raise TimedAnswerWrong(
+                f"the device goes on computing after it has answered, in {busy:.0%} of the rounds"
+            )
+
+    def _samples(self) -> Samples:
+        """The undisturbed rounds; all of them where those are too few."""
+        rows = np.asarray(self._rows)
+        quiet = np.asarray(self._waits) <= _WAITED_SHARE
+        chosen = rows[:, quiet] if quiet.sum() >= _LEAST_ROUNDS else rows
+        nothing = Profile(0, 0.0, 0.0, 0.0)
+        return Samples(chosen[0], list(chosen[1:]), float(1 - quiet.mean()), nothing)
