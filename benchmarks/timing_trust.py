@@ -19,8 +19,8 @@ from kernelmill.backends import get_backend
 from kernelmill.backends.base import Built
 from kernelmill.candidate import Candidate, Origin, read_candidate
 from kernelmill.judge import Interval, Judge, Settings
-from kernelmill.judge.host_bench import HostBench
 from kernelmill.judge.evidence import processor_name
+from kernelmill.judge.host_bench import HostBench
 from kernelmill.judge.latency import Contest, Contestant
 from kernelmill.judge.loading import load_candidate, open_cell
 from kernelmill.judge.statistics import ratio_interval

@@ -75,14 +75,18 @@ class PythonRules:
         self,
         extra_imports: frozenset[str] = frozenset(),
         language: KernelLanguage | None = None,
+        expressions: frozenset[str] = frozenset(),
     ) -> None:
+        """`expressions` are allowed as they stand."""
         self._extra_imports = extra_imports
         self._language = language or KernelLanguage({}, frozenset(), frozenset())
+        self._expressions = expressions
 
     def check(self, source: str, file: str) -> list[Finding]:
         try:
             tree = ast.parse(source)
-            return list(_Walk(tree, file, self._extra_imports, self._language).findings())
+            walk = _Walk(tree, file, self._extra_imports, self._language, self._expressions)
+            return list(walk.findings())
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             return [Finding("syntax", file, f"not valid Python: {error}", "fix the syntax")]
 
@@ -105,6 +109,7 @@ class _Walk:
         file: str,
         extra_imports: frozenset[str],
         language: KernelLanguage,
+        expressions: frozenset[str],
     ) -> None:
         self._tree = tree
         self._file = file
@@ -112,9 +117,9 @@ class _Walk:
         self._language = language
         kernels = _kernels(tree, language)
         self._kernels = {kernel.name for kernel in kernels}
-        self._in_kernels = {
-            id(inner) for kernel in kernels for part in kernel.body for inner in ast.walk(part)
-        }
+        unseen: list[ast.AST] = [part for kernel in kernels for part in kernel.body]
+        unseen += [n for n in ast.walk(tree) if expressions and _says(n, expressions)]
+        self._unseen = {id(inner) for part in unseen for inner in ast.walk(part)}
         self._modules: dict[str, str] = {}
         """Names bound to modules."""
         self._callable: set[str] = set(_BUILTINS)
@@ -136,7 +141,7 @@ class _Walk:
             yield self._finding("no-model", self._tree, "ModelNew is not defined", instead)
             return
         for node in ast.walk(self._tree):
-            if id(node) not in self._in_kernels:
+            if id(node) not in self._unseen:
                 yield from self._statement(node)
                 yield from self._expression(node)
         for function in _functions(self._tree):
@@ -348,6 +353,10 @@ def _kernels(tree: ast.Module, language: KernelLanguage) -> list[ast.FunctionDef
 def kernel_names(source: str, language: KernelLanguage) -> tuple[str, ...]:
     """The kernels that a module defines."""
     return tuple(kernel.name for kernel in _kernels(ast.parse(source), language))
+
+
+def _says(node: ast.AST, expressions: frozenset[str]) -> bool:
+    return isinstance(node, ast.Attribute | ast.Call) and ast.unparse(node) in expressions
 
 
 def _functions(tree: ast.AST) -> list[ast.FunctionDef]:
