@@ -99,9 +99,9 @@ class Subject:
     def attach(self, request: dict[str, Any], file: int, seconds: float) -> None:
         self.ask(request, Done, seconds, (file,))
 
-    def batch(self, calls: int, seconds: float) -> Timing:
+    def batch(self, calls: int, seconds: float, what: str = "batch") -> Timing:
         """A timed batch: the cell is stopped before and after."""
-        timed = self.cell.timed({"do": "batch", "calls": calls}, seconds)
+        timed = self.cell.timed({"do": what, "calls": calls}, seconds)
         done = _decode(timed.answer, BatchDone)
         return Timing(done.pointers, timed.nanoseconds, timed.waited)
 

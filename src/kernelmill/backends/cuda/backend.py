@@ -44,7 +44,7 @@ _ALLOWANCE = Allowance(
             |(?:Get|PeekAt)LastError|GetErrorString|Mem(?:set|cpy)Async|(?:Malloc|Free)Async)
             (?:_ptsz)?)$"""
     ),
-    data=re.compile(r"^_Z(?:GV)?ZL\d+__device_stub\w+|^_ZL\d+__(?:fatDeviceText|cudaFatCubin)"),
+    data=re.compile(r"^_Z(?:GV)?ZL?\d+__device_stub\w+|^_ZL\d+__(?:fatDeviceText|cudaFatCubin)"),
 )
 
 

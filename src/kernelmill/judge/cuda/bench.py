@@ -36,10 +36,10 @@ from kernelmill.tasks.task import Task
 
 _EXAMINER = "kernelmill.judge.cuda.examiner:run_examiner"
 _CANDIDATE = "kernelmill.judge.cuda.runner:run_candidate"
-_COMPILED = "kernelmill.judge.cuda.runner:run_compiled"
+_BASELINE = "kernelmill.judge.cuda.runner:run_baseline"
 _SECONDS = 120.0
 _COMPILE_SECONDS = 300.0
-_BATCH_NANOSECONDS = 20_000_000
+_BATCH_NANOSECONDS = 12_000_000
 _MOST_SLOTS = 4096
 _RING_SHARE = 10
 """The inputs of a batch take at most this part of the device's memory, and so do its answers."""
@@ -70,6 +70,7 @@ class CudaBench(Bench):
             self.hardware = self._examiner.hardware()
             self._book = DeviceCaseBook(task, self._examiner)
             self._make_ring()
+            self._eager = self._baseline(compiled=False)
         except (CellFailure, RunnerRaised) as error:
             self._close_cells()
             raise self._fault("the reference does not work", error) from error
@@ -168,18 +169,19 @@ class CudaBench(Bench):
         return Answer(max(one.error for one in compared.outputs), done.tensors)
 
     def _baselines(self, compiled: bool) -> list[Contestant]:
-        """torch.compile where wanted: compiled on first use, left out where it fails."""
+        """Eager, and torch.compile where wanted: compiled on first use, left out where it fails."""
         if compiled and self._compiled is None and self._compiles:
             try:
-                self._compiled = self._compile()
+                self._compiled = self._baseline(compiled=True)
             except (CellFailure, RunnerRaised):
                 self._compiles = False
-        return [self._compiled] if compiled and self._compiled is not None else []
+        chosen = [self._compiled] if compiled and self._compiled is not None else []
+        return [self._eager, *chosen]
 
-    def _compile(self) -> Contestant:
-        subject = self._start(_COMPILED, may_execute=True)
+    def _baseline(self, compiled: bool) -> Contestant:
+        subject = self._start(_BASELINE, may_execute=compiled)
         close_files(self._lend(subject)[1])
-        self._load(subject)
+        self._load(subject, compiled)
         case = self._book.stock[0]
         self._examiner.give(case.request)
         body = {
@@ -232,8 +234,8 @@ class CudaBench(Bench):
             self._subjects.append(subject)
         return subject
 
-    def _load(self, subject: Subject) -> None:
-        request = ReferenceRequest(self.task.source, self.task.scale, secret_seed())
+    def _load(self, subject: Subject, compiled: bool = False) -> None:
+        request = ReferenceRequest(self.task.source, self.task.scale, secret_seed(), compiled)
         subject.load(request, (), _SECONDS)
 
     def _arena_bytes(self) -> int:

@@ -5,7 +5,9 @@ candidate's batches, while it is stopped, the examiner does work of which it kno
 on an idle device; whoever still computes then shares the device with it, and shows.
 """
 
+import math
 import statistics
+from contextlib import nullcontext
 
 import msgspec
 import numpy as np
@@ -20,11 +22,14 @@ from kernelmill.judge.verdict import Profile
 from kernelmill.sandbox import CellProtocolError
 
 _WARM_UP_ROUNDS = 3
-_NULL_BATCHES = 7
+_NULL_BATCHES = 9
 _CALIBRATIONS = 9
-_CHECKED_CALLS = 16
+_CHECKED_ELEMENTS = 1 << 26
 _THOROUGH_ROUNDS = 3
-_MOST_CHECKED_CALLS = 256
+_THOROUGH_ELEMENTS = 1 << 29
+_MOST_CHECKED_CALLS = 64
+"""Timed calls whose answers are compared in a round: at least one, every element of it."""
+_SECONDS = 60.0
 _WAITED_SHARE = 0.04
 _LEAST_ROUNDS = 10
 _BUSY = 1.35
@@ -34,20 +39,20 @@ _MOST_BUSY_SHARE = 0.25
 
 
 class DeviceContest:
-    """One candidate against eager (the examiner) and, perhaps, torch.compile."""
+    """One candidate against its baselines, eager first."""
 
     def __init__(
         self,
         candidate: Contestant,
         examiner: Examiner,
-        compiled: list[Contestant],
+        baselines: list[Contestant],
         ring: RingMade,
         case: CaseRequest,
         settings: Settings,
     ) -> None:
         self._candidate = candidate
         self._examiner = examiner
-        self._subjects = [candidate.subject, examiner.subject, *(c.subject for c in compiled)]
+        self._subjects = [candidate.subject, *(c.subject for c in baselines)]
         self._ring = ring
         self._case = case
         self._settings = settings
@@ -59,7 +64,7 @@ class DeviceContest:
     def run(self, rounds: int, repeats: int) -> Samples:
         """Raises TimedAnswerWrong; the candidate is stopped afterwards."""
         self._attach()
-        cells = [subject.cell for subject in self._subjects]
+        cells = [subject.cell for subject in (*self._subjects, self._examiner.subject)]
         try:
             with placed(cells, self._settings.threads):
                 self._calibrate()
@@ -70,8 +75,8 @@ class DeviceContest:
                 self._measure(rounds, repeats)
         finally:
             with blaming_reference():
-                for subject in self._subjects[1:]:
-                    subject.cell.resume()
+                for cell in cells[1:]:
+                    cell.resume()
         return self._samples()
 
     def _measure(self, rounds: int, repeats: int) -> None:
@@ -93,20 +98,20 @@ class DeviceContest:
             // self._ring.slots,
             "state": self._ring.state,
         }
-        for index, subject in enumerate(self._subjects):
-            if index == 0:
-                subject.tell(request, self._settings.seconds)
-                subject.cell.stop()
-                continue
-            with blaming_reference():
+        for subject in (*self._subjects, self._examiner.subject):
+            with nullcontext() if subject is self._candidate.subject else blaming_reference():
                 subject.tell(request, self._settings.seconds)
                 subject.cell.stop()
 
     def _calibrate(self) -> None:
         """What known work takes on the idle device, and what a batch costs beside its calls."""
         self._idle_ms = statistics.median(self._examiner.quiet() for _ in range(_CALIBRATIONS))
-        nulls = [self._examiner.null(self._ring.slots).nanoseconds for _ in range(_NULL_BATCHES)]
-        self._null_ns = statistics.median(nulls[2:])
+        nulls = []
+        for _ in range(_NULL_BATCHES):
+            with blaming_reference():
+                nulls.append(self._subjects[1].batch(self._ring.slots, _SECONDS, "null"))
+            self._examiner.quiet()
+        self._null_ns = statistics.median(null.nanoseconds for null in nulls[_NULL_BATCHES // 3 :])
 
     def _round(self, thorough: bool) -> None:
         with blaming_reference():
@@ -117,9 +122,11 @@ class DeviceContest:
         order = range(len(self._subjects))
         timings: dict[int, Timing] = {}
         for index in order if len(self._waits) % 2 == 0 else reversed(order):
-            timings[index] = self._batch(self._subjects[index], index)
+            timings[index] = self._batch(self._subjects[index])
+            # Also behind a baseline: the device comes to all of them from the same hands.
+            busy = self._examiner.quiet() / self._idle_ms
             if index == 0:
-                self._busy.append(self._examiner.quiet() / self._idle_ms)
+                self._busy.append(busy)
         for index, row in enumerate(self._rows):
             taken = timings[index].nanoseconds - self._null_ns
             row.append(max(1.0, taken) / self._ring.slots)
@@ -130,10 +137,8 @@ class DeviceContest:
         with blaming_reference():
             self._examiner.subject.cell.stop()
 
-    def _batch(self, subject: Subject, index: int) -> Timing:
-        if index == 0:
-            return subject.batch(self._ring.slots, self._settings.seconds)
-        with blaming_reference():
+    def _batch(self, subject: Subject) -> Timing:
+        with nullcontext() if subject is self._candidate.subject else blaming_reference():
             return subject.batch(self._ring.slots, self._settings.seconds)
 
     def _audit(self, timing: Timing, thorough: bool) -> None:
@@ -141,7 +146,9 @@ class DeviceContest:
         pointers = timing.pointers
         if len(pointers) != slots or any(len(call) != len(outputs) for call in pointers):
             raise CellProtocolError("a timed batch without all its outputs")
-        count = min(slots, _MOST_CHECKED_CALLS if thorough else _CHECKED_CALLS)
+        elements = sum(math.prod(output.shape) for output in outputs)
+        most = _THOROUGH_ELEMENTS if thorough else _CHECKED_ELEMENTS
+        count = max(1, min(slots, _MOST_CHECKED_CALLS, most // max(1, elements)))
         calls = self._generator.choice(slots, count, replace=False).tolist()
         said = self._examiner.audit(AuditRequest(self._case, outputs, pointers, calls))
         if said.foreign:

@@ -23,7 +23,6 @@ from kernelmill.judge.protocol import Done, OutputTensor
 from kernelmill.judge.subject import (
     RunnerRaised,
     Subject,
-    Timing,
     blaming_reference,
     close_files,
 )
@@ -111,12 +110,6 @@ class Examiner:
         with blaming_reference():
             timed = self.subject.cell.timed({"do": "quiet"}, _SECONDS)
             return msgspec.convert(timed.answer, Quietness).milliseconds
-
-    def null(self, calls: int) -> Timing:
-        """A timed batch of calls that do nothing. It must be stopped, and is afterwards."""
-        with blaming_reference():
-            timed = self.subject.cell.timed({"do": "null", "calls": calls}, _SECONDS)
-        return Timing([], timed.nanoseconds, timed.waited)
 
     def _ask(self, what: str, kind: type[_Answer], **more: Any) -> _Answer:
         with blaming_reference():

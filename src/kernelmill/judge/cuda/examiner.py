@@ -1,7 +1,7 @@
 """The program of the examiner: the task's own process on the device, on the judge's side.
 
-It draws inputs, knows what is expected, reads and compares the answers that lie in a runner's
-memory, and runs the eager baseline. Runs inside a cell; no candidate comes near it.
+It draws inputs, knows what is expected, and reads and compares the answers that lie in a runner's
+memory. Runs inside a cell; no candidate comes near it.
 """
 
 import os
@@ -31,8 +31,8 @@ from kernelmill.judge.cuda.protocol import (
 )
 from kernelmill.judge.cuda.ring import DeviceRing
 from kernelmill.judge.cuda.runner import CUDA, start_device
-from kernelmill.judge.hosting import failure, outputs_in_float64, pointers, set_state
-from kernelmill.judge.protocol import BatchDone, Done, OutputTensor, ReferenceRequest, RingRequest
+from kernelmill.judge.hosting import failure, outputs_in_float64, set_state
+from kernelmill.judge.protocol import Done, OutputTensor, ReferenceRequest, RingRequest
 from kernelmill.sandbox.channel import Channel, Message
 from kernelmill.tasks.module import TaskModule
 from kernelmill.tasks.task import kinds
@@ -127,7 +127,6 @@ class _Examiner:
         self._given: Shared | None = None
         self._ring: DeviceRing | None = None
         self._slots: list[list[Any]] = []
-        self._held: list[Any] = []
         self._guest: Adopted | None = None
         self._quiet_work: list[torch.Tensor] = []
         self._commands: dict[str, Callable[[Message], Answer]] = {
@@ -142,8 +141,6 @@ class _Examiner:
             "compare": self._compare,
             "ring": self._attach,
             "refresh": self._refresh,
-            "batch": self._batch,
-            "null": self._null,
             "audit": self._audit,
             "quiet": self._quiet,
         }
@@ -309,25 +306,10 @@ class _Examiner:
     def _refresh(self, message: Message) -> Answer:
         """New numbers for every timed call; and no part of the cache stays anybody's."""
         assert self._ring is not None
-        self._held = []
         self._ring.refresh(np.random.default_rng(message.body["seed"]))
         driver.reset_persisting_cache()
         torch.cuda.synchronize()
         return Done(), ()
-
-    def _batch(self, message: Message) -> Answer:
-        self._held = []
-        model = self._model
-        self._held = [model(*slot) for slot in self._slots[: message.body["calls"]]]
-        torch.cuda.synchronize()
-        return BatchDone([pointers(value) for value in self._held]), ()
-
-    def _null(self, message: Message) -> Answer:
-        """A batch of calls that do nothing: what a batch costs beside its calls."""
-        answer = torch.empty(1, device=CUDA)
-        held = [_nothing(answer, *slot) for slot in self._slots[: message.body["calls"]]]
-        torch.cuda.synchronize()
-        return BatchDone([pointers(value) for value in held]), ()
 
     def _audit(self, message: Message) -> Answer:
         request = msgspec.convert(message.body["request"], AuditRequest)
@@ -335,7 +317,7 @@ class _Examiner:
         wrong, looked_at, norm = 0, 0, 0.0
         for call in request.calls:
             wanted: list[torch.Tensor] = []
-            describe(self._held[call], wanted)
+            describe(self._model(*self._slots[call]), wanted)
             for index, (theirs, expected) in enumerate(zip(wanted, case.expected, strict=True)):
                 actual = self._guests(_at(request.outputs[index], request.pointers[call][index]))
                 if actual is None:
@@ -370,10 +352,6 @@ class _Examiner:
         end.record()
         torch.cuda.synchronize()
         return Quietness(start.elapsed_time(end)), ()
-
-
-def _nothing(answer: torch.Tensor, *_inputs: Any) -> torch.Tensor:
-    return answer
 
 
 def _at(output: OutputTensor, address: int) -> OutputTensor:

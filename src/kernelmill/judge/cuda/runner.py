@@ -1,4 +1,4 @@
-"""The program of a runner on a GPU: holds a candidate (or a compiled baseline), answers the judge.
+"""The program of a runner on a GPU: holds a candidate (or a baseline) and answers the judge.
 
 Runs inside a cell. Nothing here is trusted once a candidate is loaded: inputs come from, and
 answers are read by, the examiner's process, while this one is stopped.
@@ -65,20 +65,24 @@ def run_candidate(channel: Channel, arguments: dict[str, Any], scratch: str) -> 
         runner.serve()
 
 
-def run_compiled(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
-    """Entry: a task's Model under torch.compile."""
+def run_baseline(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
+    """Entry: a task's Model, eager or compiled."""
     start_device(arguments["threads"])
     _compile_in(Path(scratch) / "workshop")
     given = _share(channel, None)
     request = msgspec.convert(channel.receive().body, ReferenceRequest)
     try:
         module = TaskModule(request.source, request.scale, "cuda")
-        model = compiled(module.draw({}, "plain", request.seed).model)
+        model = module.draw({}, "plain", request.seed).model
+        if request.compiled:
+            model = compiled(model)
     except Exception as error:  # untrusted task code
         channel.send(msgspec.to_builtins(failure(error, Path("<task>"))))
         return
     channel.send(msgspec.to_builtins(Done()))
-    Runner(channel, model, Path("<task>"), given).serve()
+    runner = Runner(channel, model, Path("<task>"), given)
+    runner.also("null", runner.null)
+    runner.serve()
 
 
 def start_device(threads: int) -> None:
@@ -175,6 +179,14 @@ class Runner:
         _synchronise()
         return BatchDone([pointers(value) for value in self._held]), ()
 
+    def null(self, message: Message) -> tuple[BatchDone, tuple[int, ...]]:
+        """A batch of calls that do nothing: what a batch costs beside its calls."""
+        self._held = None
+        answer = torch.zeros(1, device=CUDA)
+        self._held = [_nothing(answer, *slot) for slot in self._slots[: message.body["calls"]]]
+        _synchronise()
+        return BatchDone([pointers(value) for value in self._held]), ()
+
     def _lock(self, _message: Message) -> tuple[Done, tuple[int, ...]]:
         """Everything is compiled: no program starts from here any more."""
         if seccomp.supported():
@@ -188,6 +200,10 @@ class Runner:
         tensors = tensors_at(self._given.address, request.layout)
         set_state(self._model, {name: tensors[index] for name, index in request.state.items()})
         return tensors
+
+
+def _nothing(answer: torch.Tensor, *_inputs: Any) -> torch.Tensor:
+    return answer
 
 
 def _poison(outputs: list[tuple[str, tuple[int, ...]]]) -> None:
