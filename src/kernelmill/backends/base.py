@@ -75,7 +75,10 @@ class Backend(ABC):
     name: ClassVar[str]
     title: ClassVar[str]
     device: Device = Device.CPU
-    zygote_modules: ClassVar[tuple[str, ...]] = ()
+    measures: bool = True
+    """Whether the time of a call says anything here: an interpreter's does not. Where it does not,
+    the gates end with correctness, on small shapes only."""
+    zygote_modules: tuple[str, ...] = ()
     """Modules with this backend's cell programs, imported by the warm process."""
 
     @abstractmethod

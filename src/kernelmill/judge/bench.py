@@ -60,8 +60,8 @@ class Bench(ABC):
         """A runner of its own for a candidate, ended on leaving."""
 
     @abstractmethod
-    def check(self, subject: Subject) -> Correctness:
-        """The trials before the clock."""
+    def check(self, subject: Subject, small: bool) -> Correctness:
+        """The trials before the clock; only those of small shapes for who cannot bear more."""
 
     @abstractmethod
     def check_again(self, subject: Subject) -> Correctness:

@@ -5,7 +5,7 @@ import importlib.util
 from pathlib import PurePosixPath
 
 from kernelmill.backends.base import Backend, BuildFailed, Built, Device, Finding, Requirement
-from kernelmill.backends.nvidia import device_requirement
+from kernelmill.backends.nvidia import device_name
 from kernelmill.backends.python_rules import KernelLanguage, PythonRules, kernel_names
 from kernelmill.candidate import MODEL_FILE, Candidate
 from kernelmill.errors import BackendUnavailable
@@ -18,26 +18,33 @@ _LANGUAGE = KernelLanguage(
     decorators=frozenset({"triton.jit", "jit"}),
     dressings=frozenset({"triton.autotune", "triton.heuristics", "autotune", "heuristics"}),
 )  # fmt: skip
+_INTERPRETER = "kernelmill.backends.triton.interpreted"
 _RULES = PythonRules(language=_LANGUAGE)
 
 
 class TritonBackend(Backend):
+    """On a machine without a GPU, Triton's interpreter says whether a kernel is right."""
+
     name = "triton"
     title = "NVIDIA GPU, Triton"
-    device = Device.CUDA
-    zygote_modules = ("triton", "triton.language")
+
+    def __init__(self) -> None:
+        self.measures = bool(device_name())
+        self.device = Device.CUDA if self.measures else Device.CPU
+        self.zygote_modules = ("triton",) if self.measures else (_INTERPRETER,)
 
     def requirements(self) -> list[Requirement]:
+        found = device_name() or "none: the interpreter judges correctness, on the processor"
         return [
             Requirement("Triton", _version(), "pip install triton (torch for CUDA brings it)"),
-            device_requirement(),
+            Requirement("NVIDIA GPU", found, ""),
         ]
 
     def toolchain(self) -> str:
         version = _version()
         if not version:
             raise BackendUnavailable("the triton backend needs Triton: pip install triton")
-        return f"Triton {version}"
+        return f"Triton {version}" + ("" if self.measures else ", interpreted")
 
     def inspect_sources(self, candidate: Candidate) -> list[Finding]:
         findings = [
@@ -61,7 +68,7 @@ class TritonBackend(Backend):
             kernels = self._kernels(candidate)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise BuildFailed("syntax", f"not valid Python: {error}", ()) from error
-        return Built({}, kernels=kernels, compiles_at_run_time=True)
+        return Built({}, kernels=kernels, compiles_at_run_time=self.measures)
 
     def inspect_build(self, candidate: Candidate, built: Built) -> list[Finding]:
         return []

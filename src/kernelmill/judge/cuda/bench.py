@@ -105,11 +105,15 @@ class CudaBench(Bench):
                 cell.close()
                 self._examiner.release()
 
-    def check(self, subject: Subject) -> Correctness:
-        return check_correctness(self._book.trials, lambda case, _: self._run(subject, case))
+    def check(self, subject: Subject, small: bool) -> Correctness:
+        cases = sorted(self._book.trials, key=lambda case: case.bytes)
+        return self._trials(subject, cases[:1] if small else self._book.trials)
 
     def check_again(self, subject: Subject) -> Correctness:
-        return check_correctness(self._book.stock[1:], lambda case, _: self._run(subject, case))
+        return self._trials(subject, self._book.stock[1:])
+
+    def _trials(self, subject: Subject, cases: list[DeviceCase]) -> Correctness:
+        return check_correctness(cases, lambda case, _: self._run(subject, case))
 
     def compete(
         self,

@@ -120,7 +120,7 @@ def _plain_norm(actual: torch.Tensor, wanted: torch.Tensor, budget: Budget) -> f
     return float("inf")
 
 
-def _chunks(*tensors: torch.Tensor) -> zip[tuple[torch.Tensor, ...]]:
+def _chunks(*tensors: torch.Tensor) -> "zip[tuple[torch.Tensor, ...]]":
     return zip(*(torch.split(tensor.reshape(-1), _CHUNK) for tensor in tensors), strict=True)
 
 
