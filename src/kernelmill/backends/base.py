@@ -79,7 +79,7 @@ class Backend(ABC):
     """Whether the time of a call says anything here: an interpreter's does not. Where it does not,
     the gates end with correctness, on small shapes only."""
     zygote_modules: tuple[str, ...] = ()
-    """Modules with this backend's cell programs, imported by the warm process."""
+    """Modules with this backend's cell programs, which the warm process imports first."""
 
     @abstractmethod
     def requirements(self) -> list[Requirement]:

@@ -33,7 +33,7 @@ class Judge:
         self.settings = settings or Settings()
         self._quiet = quiet
         self._device = device_of(backend)
-        modules = (*prober.MODULES, *self._device.modules, *backend.zygote_modules)
+        modules = (*backend.zygote_modules, *prober.MODULES, *self._device.modules)
         self.zygote = Zygote(modules, self.settings.threads)
         self._benches: dict[str, Bench] = {}
 

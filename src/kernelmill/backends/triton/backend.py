@@ -18,6 +18,7 @@ _LANGUAGE = KernelLanguage(
     decorators=frozenset({"triton.jit", "jit"}),
     dressings=frozenset({"triton.autotune", "triton.heuristics", "autotune", "heuristics"}),
 )  # fmt: skip
+_WARM = "kernelmill.backends.triton.warm"
 _INTERPRETER = "kernelmill.backends.triton.interpreted"
 _RULES = PythonRules(language=_LANGUAGE)
 
@@ -31,7 +32,7 @@ class TritonBackend(Backend):
     def __init__(self) -> None:
         self.measures = bool(device_name())
         self.device = Device.CUDA if self.measures else Device.CPU
-        self.zygote_modules = ("triton",) if self.measures else (_INTERPRETER,)
+        self.zygote_modules = (_WARM,) if self.measures else (_INTERPRETER,)
 
     def requirements(self) -> list[Requirement]:
         found = device_name() or "none: the interpreter judges correctness, on the processor"

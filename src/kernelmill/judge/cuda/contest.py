@@ -17,12 +17,12 @@ from kernelmill.judge.cuda.protocol import AuditRequest, CaseRequest, RingMade
 from kernelmill.judge.latency import Contestant, Samples, TimedAnswerWrong, settled
 from kernelmill.judge.placement import placed
 from kernelmill.judge.settings import Settings
+from kernelmill.judge.statistics import typical
 from kernelmill.judge.subject import Subject, Timing, blaming_reference
 from kernelmill.judge.verdict import Profile
 from kernelmill.sandbox import CellProtocolError
 
 _WARM_UP_ROUNDS = 3
-_NULL_BATCHES = 9
 _CALIBRATIONS = 9
 _CHECKED_ELEMENTS = 1 << 26
 _THOROUGH_ROUNDS = 3
@@ -59,6 +59,7 @@ class DeviceContest:
         self._rows: list[list[float]] = [[] for _ in self._subjects]
         self._waits: list[float] = []
         self._busy: list[float] = []
+        self._nulls: list[int] = []
         self._generator = np.random.default_rng()
 
     def run(self, rounds: int, repeats: int) -> Samples:
@@ -71,7 +72,7 @@ class DeviceContest:
                 for _ in range(_WARM_UP_ROUNDS):
                     self._round(thorough=False)
                 self._rows = [[] for _ in self._subjects]
-                self._waits, self._busy = [], []
+                self._waits, self._busy, self._nulls = [], [], []
                 self._measure(rounds, repeats)
         finally:
             with blaming_reference():
@@ -104,14 +105,8 @@ class DeviceContest:
                 subject.cell.stop()
 
     def _calibrate(self) -> None:
-        """What known work takes on the idle device, and what a batch costs beside its calls."""
+        """What known work takes on the idle device."""
         self._idle_ms = statistics.median(self._examiner.quiet() for _ in range(_CALIBRATIONS))
-        nulls = []
-        for _ in range(_NULL_BATCHES):
-            with blaming_reference():
-                nulls.append(self._subjects[1].batch(self._ring.slots, _SECONDS, "null"))
-            self._examiner.quiet()
-        self._null_ns = statistics.median(null.nanoseconds for null in nulls[_NULL_BATCHES // 3 :])
 
     def _round(self, thorough: bool) -> None:
         with blaming_reference():
@@ -127,9 +122,9 @@ class DeviceContest:
             busy = self._examiner.quiet() / self._idle_ms
             if index == 0:
                 self._busy.append(busy)
+        self._nulls.append(self._null())
         for index, row in enumerate(self._rows):
-            taken = timings[index].nanoseconds - self._null_ns
-            row.append(max(1.0, taken) / self._ring.slots)
+            row.append(timings[index].nanoseconds)
         self._waits.append(max(t.waited / t.nanoseconds for t in timings.values()))
         with blaming_reference():
             self._examiner.subject.cell.resume()
@@ -140,6 +135,13 @@ class DeviceContest:
     def _batch(self, subject: Subject) -> Timing:
         with nullcontext() if subject is self._candidate.subject else blaming_reference():
             return subject.batch(self._ring.slots, self._settings.seconds)
+
+    def _null(self) -> int:
+        """What a batch costs beside its calls: by the baseline, whom nobody could have told."""
+        with blaming_reference():
+            taken = self._subjects[1].batch(self._ring.slots, _SECONDS, "null").nanoseconds
+        self._examiner.quiet()
+        return taken
 
     def _audit(self, timing: Timing, thorough: bool) -> None:
         slots, outputs = self._ring.slots, self._candidate.outputs
@@ -171,7 +173,9 @@ class DeviceContest:
 
     def _samples(self) -> Samples:
         """The undisturbed rounds; all of them where those are too few."""
-        rows = np.asarray(self._rows)
+        batches = np.asarray(self._rows, np.float64)
+        rows = np.maximum(1.0, batches - typical(np.asarray(self._nulls, np.float64)))
+        rows /= self._ring.slots
         quiet = np.asarray(self._waits) <= _WAITED_SHARE
         chosen = rows[:, quiet] if quiet.sum() >= _LEAST_ROUNDS else rows
         nothing = Profile(0, 0.0, 0.0, 0.0)

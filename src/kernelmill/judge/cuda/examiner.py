@@ -44,7 +44,7 @@ _IMPRECISE = 4
 _CASE_SHARE = 6
 """Cases may hold this part of the device's memory; those beyond are made anew when needed."""
 _QUIET_ELEMENTS = 1 << 26
-_QUIET_TIMES = 10
+_QUIET_TIMES = 6
 _SURVEY_CALLS = 5
 
 Answer = tuple[Any, tuple[int, ...]]
@@ -200,7 +200,6 @@ class _Examiner:
         constant = frozenset(first.state[name] for name in body["buffers"] if name in first.state)
         self._ring = DeviceRing([case.given for case in stock], width, slots, constant)
         self._given = Shared(max(self._ring.layout.bytes, body["case_bytes"]))
-        self._ring.place(self._given.address)
         state = {n: i - width + slots * width for n, i in first.state.items()}
         return RingMade(
             slots=slots,
@@ -292,8 +291,9 @@ class _Examiner:
         return torch.as_strided(flat, output.shape, output.strides)
 
     def _attach(self, message: Message) -> Answer:
-        assert self._given is not None
+        assert self._given is not None and self._ring is not None
         request = msgspec.convert(message.body, RingRequest)
+        self._ring.place(self._given.address)
         tensors = tensors_at(self._given.address, request.layout)
         width = request.slot_width
         set_state(self._model, {name: tensors[index] for name, index in request.state.items()})

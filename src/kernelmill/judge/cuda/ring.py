@@ -13,6 +13,11 @@ _ALIGNMENT = 512
 _SAMPLE = 4096
 _LEAST, _MOST = 0.8, 0.99
 """Factors below 1 leave signs, zeros and upper bounds as they are."""
+_PERIOD = 1 << 16
+"""After so many elements the factors repeat; each slot has others. Few enough for the cache."""
+_LEAST_PERIOD = 1 << 10
+_AFRESH = 16
+"""How often a slot is scaled on before it is filled from a case again: roundings add up."""
 _GROUPS = 32
 """Slots of inputs that cannot be scaled get the same change in so many groups."""
 
@@ -39,6 +44,8 @@ class DeviceRing:
         self._starts = [0, *ends[:-1].tolist()]
         self.layout = self._lay_out(int(ends[-1]) if ends.size else _ALIGNMENT)
         self._scalable = [_is_continuous(tensor) for tensor in stock[0]]
+        length = _PERIOD * (2 + slots)
+        self._factors = torch.empty(length, device=stock[0][0].device).uniform_(_LEAST, _MOST)
 
     def _lay_out(self, size: int) -> Layout:
         inputs = [(i, slot) for slot in range(self.slots) for i in range(self.width)]
@@ -53,6 +60,8 @@ class DeviceRing:
     def place(self, address: int) -> None:
         """Fill it for the first time, at this address."""
         self._rows = [self._over(address, index) for index in range(len(self._pitch))]
+        self._before: dict[int, torch.Tensor] = {}
+        self._times = 0
         for row, source in zip(self._rows, self._stock[0], strict=True):
             row.copy_(source.reshape(1, -1).expand_as(row))
 
@@ -63,14 +72,32 @@ class DeviceRing:
         return whole.view(copies, -1)[:, : like.numel()]
 
     def refresh(self, generator: np.random.Generator) -> None:
+        self._times = (self._times + 1) % _AFRESH
         for index, row in enumerate(self._rows):
             if index in self._constant or row.numel() == 0:
                 continue
             if self._scalable[index]:
-                case = self._stock[int(generator.integers(len(self._stock)))]
-                row.uniform_(_LEAST, _MOST).mul_(case[index].reshape(1, -1))
+                self._scale(index, row, generator)
             else:
                 self._exchange(index, row, generator)
+
+    def _scale(self, index: int, row: torch.Tensor, generator: np.random.Generator) -> None:
+        """In place, by new factors over the old: the case itself need not be read again."""
+        slots, count = row.shape
+        period = math.gcd(count, _PERIOD)
+        if period < _LEAST_PERIOD:
+            case = self._stock[int(generator.integers(len(self._stock)))]
+            row.uniform_(_LEAST, _MOST).mul_(case[index].reshape(1, -1))
+            return
+        start = int(generator.integers(_PERIOD))
+        new = torch.as_strided(self._factors, (slots, 1, period), (_PERIOD, period, 1), start)
+        parts = row.view(slots, count // period, period)
+        if self._times and index in self._before:
+            parts.mul_((new / self._before[index]).to(row.dtype))
+        else:
+            case = self._stock[int(generator.integers(len(self._stock)))]
+            torch.mul(case[index].view(1, -1, period), new.to(row.dtype), out=parts)
+        self._before[index] = new
 
     def _exchange(self, index: int, row: torch.Tensor, generator: np.random.Generator) -> None:
         count = row.shape[1]
