@@ -14,16 +14,21 @@ JudgeFor = Callable[..., Judge]
 
 @pytest.fixture(scope="session")
 def judge_for() -> Iterator[JudgeFor]:
-    opened: list[Judge] = []
+    """The judge of a backend, with or without static rules; a device has room for one."""
+    opened: dict[tuple[str, bool], Judge] = {}
 
-    @cache
     def open_judge(backend: str, static_rules: bool = True) -> Judge:
-        settings = Settings(rounds=8, seconds=8.0, static_rules=static_rules)
-        opened.append(Judge(get_backend(backend), settings))
-        return opened[-1]
+        wanted = (backend, static_rules)
+        if wanted not in opened:
+            for judge in opened.values():
+                judge.close()
+            opened.clear()
+            settings = Settings(rounds=16, seconds=5.0, static_rules=static_rules)
+            opened[wanted] = Judge(get_backend(backend), settings)
+        return opened[wanted]
 
     yield open_judge
-    for judge in opened:
+    for judge in opened.values():
         judge.close()
 
 

@@ -16,12 +16,19 @@ from kernelmill.judge import Gate
 
 pytestmark = [pytest.mark.gpu, pytest.mark.isolation]
 
-ATTACKS = sorted((Path(__file__).parent.parent / "exploits" / "gpu_attacks").iterdir())
-
 
 @cache
 def attack_of(folder: Path) -> dict[str, Any]:
     return tomllib.loads((folder / "attack.toml").read_text())
+
+
+def backend_and_name(folder: Path) -> tuple[str, str]:
+    return attack_of(folder)["backend"], folder.name
+
+
+ATTACKS = sorted(
+    (Path(__file__).parent.parent / "exploits" / "gpu_attacks").iterdir(), key=backend_and_name
+)
 
 
 def refusing_gate(judge_for: JudgeFor, folder: Path, static_rules: bool) -> Gate | None:

@@ -52,6 +52,11 @@ class Bench(ABC):
 
     @property
     @abstractmethod
+    def most_bytes(self) -> int:
+        """What it and its like may hold together between verdicts."""
+
+    @property
+    @abstractmethod
     def files(self) -> int:
         """About how many open files it holds."""
 
@@ -76,10 +81,7 @@ class Bench(ABC):
         compiled: bool,
         repeats: int,
     ) -> Competition:
-        """Timed calls of candidate and baselines in turn; raises TimedAnswerWrong.
-
-        The subject is stopped afterwards.
-        """
+        """Timed calls of candidate and baselines in turn; raises TimedAnswerWrong."""
 
     @abstractmethod
     def renew(self) -> None:

@@ -65,6 +65,10 @@ class HostBench(Bench):
         return self.book.bytes + self.ring.bytes + len(self._subjects) * _PROCESS_BYTES
 
     @property
+    def most_bytes(self) -> int:
+        return self._settings.bench_bytes
+
+    @property
     def files(self) -> int:
         return self.book.files + 2 + len(self._subjects) * _PROCESS_FILES
 

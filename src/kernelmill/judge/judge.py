@@ -120,9 +120,10 @@ class Judge:
             self._benches.pop(next(iter(self._benches))).close()
 
     def _over_full(self) -> bool:
-        held = sum(bench.bytes for bench in self._benches.values())
-        files = sum(bench.files for bench in self._benches.values())
-        return held > self.settings.bench_bytes or files > _most_files()
+        benches = self._benches.values()
+        held = sum(bench.bytes for bench in benches)
+        files = sum(bench.files for bench in benches)
+        return held > min(bench.most_bytes for bench in benches) or files > _most_files()
 
 
 def _most_files() -> int:

@@ -5,6 +5,7 @@ import enum
 import msgspec
 
 _SHOWN_EVIDENCE = 12
+_SHOWN_KERNELS = 3
 
 
 class Gate(enum.StrEnum):
@@ -79,6 +80,8 @@ class Latency(msgspec.Struct, frozen=True):
     calls_per_round: int
     disturbed: float = 0.0
     """Share of rounds in which something else on the machine got in the way."""
+    relaxed_ms: float | None = None
+    """Eager with shorter types in its products (TF32): a promise the candidate is not held to."""
 
     @property
     def bottleneck(self) -> str:
@@ -122,6 +125,19 @@ class KernelUse(msgspec.Struct, frozen=True):
     occupancy: float | None = None
     """Share of the threads that a multiprocessor could hold."""
 
+    def text(self) -> str:
+        parts = [
+            f"{self.name}: {self.microseconds:.1f} us",
+            f"{self.grid} blocks of {self.block} threads",
+            f"{self.registers} registers",
+            f"{self.shared_bytes} bytes shared",
+        ]
+        if self.spills:
+            parts.append(f"{self.spills} spilled")
+        if self.occupancy is not None:
+            parts.append(f"occupancy {self.occupancy:.0%}")
+        return ", ".join(parts)
+
 
 class Diagnosis(msgspec.Struct, frozen=True):
     """Where the time on a device goes; told by a profiler beside the candidate, no evidence."""
@@ -138,6 +154,15 @@ class Diagnosis(msgspec.Struct, frozen=True):
     @property
     def launches(self) -> float:
         return sum(kernel.launches for kernel in self.kernels)
+
+    def text(self) -> str:
+        """A few lines for a prompt."""
+        lines = [
+            f"{self.launches:g} launches a call; the device computes {self.busy:.0%} of the time; "
+            f"memory at {self.bandwidth:.0%}, arithmetic at {self.arithmetic:.0%} of its limit"
+        ]
+        lines += [f"  {kernel.text()}" for kernel in self.kernels[:_SHOWN_KERNELS]]
+        return "\n".join(lines)
 
 
 class Evidence(msgspec.Struct, frozen=True):

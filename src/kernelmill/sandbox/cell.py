@@ -104,8 +104,9 @@ class Cell:
         def converse() -> Timed:
             self._channel.send(body)
             before = self._activity()
+            self._demand_rest(before)
             start = time.perf_counter_ns()
-            self._resume()
+            self._signal(signal.SIGCONT)
             self._channel.wait(timeout)
             self._signal(signal.SIGSTOP)
             end = time.perf_counter_ns()
@@ -250,13 +251,17 @@ class Cell:
 
     def _resume(self) -> None:
         if self._at_rest is not None:
-            now = self._activity()
+            self._demand_rest(self._activity())
+        self._signal(signal.SIGCONT)
+
+    def _demand_rest(self, now: _Activity) -> None:
+        """A stopped cell that has run all the same is restless."""
+        if self._at_rest is not None:
             ran = now.ran - self._at_rest.ran
             # The last moments before a stop are counted late: only who was started again ran.
             if ran > _RESTLESS_NANOSECONDS and now.starts > self._at_rest.starts:
                 raise CellRestless(f"it ran for {ran / 1e6:.2f} ms while stopped")
         self._at_rest = None
-        self._signal(signal.SIGCONT)
 
     def _stands_still(self) -> bool:
         for thread in self.threads():

@@ -11,6 +11,7 @@ from kernelmill.tensors.layout import item_size
 
 _NEUTRAL = ("memcpy", "memset", "fillfunctor", "copy_kernel", "copy_device_to_device")
 """What allocation and copies of views run on the device."""
+_UNNAMED = "(anonymous namespace)::"
 _FLOPS_PER_CYCLE = {"float16": 4096, "bfloat16": 4096, "float64": 256}
 _SINGLE_FLOPS_PER_CYCLE = 256
 """A multiprocessor's, of the newest architecture there is."""
@@ -73,7 +74,7 @@ def _use(kernel: KernelSeen, calls: int) -> KernelUse:
 
 
 def _is_own(name: str, own: tuple[str, ...]) -> bool:
-    plain = name.partition("(")[0].partition("<")[0].split()[-1:]
+    plain = name.replace(_UNNAMED, "").partition("(")[0].partition("<")[0].split()[-1:]
     return bool(plain) and plain[0].rpartition("::")[2] in own
 
 

@@ -16,7 +16,6 @@ from kernelmill.judge.cuda.protocol import (
     CaseRequest,
     CompareRequest,
     Hardware,
-    Quietness,
     RingMade,
 )
 from kernelmill.judge.protocol import Done, OutputTensor
@@ -106,10 +105,9 @@ class Examiner:
         return self._ask("audit", Audited, request=request)
 
     def quiet(self) -> float:
-        """Milliseconds of known work. It must be stopped, and is again afterwards."""
+        """Nanoseconds for known work. It must be stopped, and is again afterwards."""
         with blaming_reference():
-            timed = self.subject.cell.timed({"do": "quiet"}, _SECONDS)
-            return msgspec.convert(timed.answer, Quietness).milliseconds
+            return float(self.subject.cell.timed({"do": "quiet"}, _SECONDS).nanoseconds)
 
     def _ask(self, what: str, kind: type[_Answer], **more: Any) -> _Answer:
         with blaming_reference():

@@ -26,7 +26,6 @@ from kernelmill.judge.cuda.protocol import (
     CaseRequest,
     CompareRequest,
     Hardware,
-    Quietness,
     RingMade,
 )
 from kernelmill.judge.cuda.ring import DeviceRing
@@ -44,8 +43,10 @@ _IMPRECISE = 4
 _CASE_SHARE = 6
 """Cases may hold this part of the device's memory; those beyond are made anew when needed."""
 _QUIET_ELEMENTS = 1 << 26
-_QUIET_TIMES = 6
+_QUIET_TIMES = 10
 _SURVEY_CALLS = 5
+_RUBBISH = 0xFF
+"""In every byte: not a number, or minus one."""
 
 Answer = tuple[Any, tuple[int, ...]]
 
@@ -281,14 +282,20 @@ class _Examiner:
         dtype = getattr(torch, output.dtype)
         if 0 in output.shape:
             return torch.empty(output.shape, dtype=dtype, device=CUDA)
-        last = sum((n - 1) * s for n, s in zip(output.shape, output.strides, strict=True))
-        length = (last + 1) * dtype.itemsize
-        assert self._guest is not None
-        address = self._guest.here(output.address, length)
-        if address is None or address % dtype.itemsize:
+        raw = self._guests_bytes(output)
+        if raw is None:
             return None
-        flat = as_bytes(address, length).view(dtype)
-        return torch.as_strided(flat, output.shape, output.strides)
+        return torch.as_strided(raw.view(dtype), output.shape, output.strides)
+
+    def _guests_bytes(self, output: OutputTensor) -> torch.Tensor | None:
+        """From its first element to its last."""
+        assert self._guest is not None
+        size = getattr(torch, output.dtype).itemsize
+        last = sum((n - 1) * s for n, s in zip(output.shape, output.strides, strict=True))
+        address = self._guest.here(output.address, (last + 1) * size)
+        if address is None or address % size:
+            return None
+        return as_bytes(address, (last + 1) * size)
 
     def _attach(self, message: Message) -> Answer:
         assert self._given is not None and self._ring is not None
@@ -334,24 +341,20 @@ class _Examiner:
         """Ruin all its old answers: memory it leaves unwritten next time shows."""
         for call in request.pointers:
             for output, address in zip(request.outputs, call, strict=True):
-                tensor = self._guests(_at(output, address))
-                if tensor is not None and tensor.numel():
-                    rubbish = float("nan") if tensor.is_floating_point() else 1
-                    tensor.fill_(rubbish)
+                raw = None if 0 in output.shape else self._guests_bytes(_at(output, address))
+                if raw is not None:
+                    raw.fill_(_RUBBISH)
 
     def _quiet(self, _message: Message) -> Answer:
-        """Time some work of which it is known how long it takes when nobody else computes."""
+        """Some work of which it is known how long it takes when nobody else computes."""
         if not self._quiet_work:
             empty = torch.zeros(_QUIET_ELEMENTS, device=CUDA)
             self._quiet_work = [empty, torch.empty_like(empty)]
         source, target = self._quiet_work
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
-        start.record()
         for _ in range(_QUIET_TIMES):
             torch.mul(source, 1.5, out=target)
-        end.record()
         torch.cuda.synchronize()
-        return Quietness(start.elapsed_time(end)), ()
+        return Done(), ()
 
 
 def _at(output: OutputTensor, address: int) -> OutputTensor:

@@ -97,11 +97,6 @@ class Audited(msgspec.Struct):
     """The largest error norm, as a share of what a timed answer may have."""
 
 
-class Quietness(msgspec.Struct):
-    milliseconds: float
-    """For work that always takes the same, unless the device is shared."""
-
-
 class Hardware(msgspec.Struct):
     name: str
     memory_bytes: int
