@@ -1,6 +1,6 @@
-"""Does the same kernel measure the same? Fifty fresh runners of one Triton kernel, by its length.
+"""Does the same kernel measure the same? Fifty fresh runners of one CUDA kernel, by its length.
 
-    python benchmarks/gpu_timing.py [--runs 50]
+    python benchmarks/gpu_timing.py [--runs 50] [--rows 1024 16384]
 
 For each length: the median of the measured times, how far they scatter (coefficient of variation),
 and how far the ratio to eager does.
@@ -31,13 +31,16 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=50)
     parser.add_argument("--rows", type=int, nargs="*", default=ROWS)
     arguments = parser.parse_args()
-    table = Table("rows", "kernel us", "scatter", "eager us", "ratio to eager", "scatter", "rounds")
-    with Judge(get_backend("triton"), Settings()) as judge:
+    console = Console()
+    with Judge(get_backend("cuda"), Settings()) as judge:
         kernel = read_candidate(judge.backend.examples() / "starter" / "gelu", Origin.SHIPPED)
         for rows in arguments.rows:
             latencies = measure(judge, kernel, rows, arguments.runs)
             times = np.asarray([one.candidate_ms for one in latencies])
             ratios = np.asarray([one.over_eager.ratio for one in latencies])
+            table = Table(
+                "rows", "kernel us", "scatter", "eager us", "ratio to eager", "scatter", "rounds"
+            )
             table.add_row(
                 str(rows),
                 f"{1e3 * np.median(times):.2f}",
@@ -47,8 +50,7 @@ def main() -> None:
                 f"{ratios.std() / ratios.mean():.2%}",
                 f"{np.median([one.rounds for one in latencies]):.0f}",
             )
-    console = Console()
-    console.print(table)
+            console.print(table)
     console.print(device_name(), nvml.state())
 
 

@@ -1,19 +1,18 @@
 """Tensors in device memory that another process can map. Used inside cells only."""
 
 import ctypes
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
 from kernelmill.judge.cuda import driver
+from kernelmill.judge.cuda.gaps import Gaps
 from kernelmill.tensors.layout import Layout, Tensor
 
 DEVICE = 0
 """A cell sees one device only."""
-_STEP = 2 << 20
 _Allocate = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p)
 _Free = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p)
 
@@ -79,17 +78,12 @@ class Adopted:
         driver.release(self._mapping)
 
 
-class _Span(NamedTuple):
-    address: int
-    bytes: int
-
-
 class Arena(Shared):
     """A shared block that the framework takes all memory of this thread from while `in_use`."""
 
     def __init__(self, size: int) -> None:
         super().__init__(size)
-        self._gaps = [_Span(self.address, self.bytes)]
+        self._gaps = Gaps(self.address, self.bytes)
         # The framework calls these through plain pointers: they must live as long as the pool.
         self._callbacks: tuple[Any, ...] = (_Allocate(self._allocate), _Free(self._free))
         allocate, free = (ctypes.cast(c, ctypes.c_void_p).value or 0 for c in self._callbacks)
@@ -101,28 +95,8 @@ class Arena(Shared):
             yield
 
     def _allocate(self, size: int, _device: int, _stream: int) -> int:
-        wanted = -(-size // _STEP) * _STEP
-        for index, gap in enumerate(self._gaps):
-            if gap.bytes >= wanted:
-                rest = _Span(gap.address + wanted, gap.bytes - wanted)
-                self._gaps[index : index + 1] = [rest] if rest.bytes else []
-                return gap.address
-        return 0  # the framework makes an out-of-memory error of it
+        # Where there is no room, the framework makes an out-of-memory error of the null pointer.
+        return self._gaps.take(size) or 0
 
     def _free(self, address: int, size: int, _device: int, _stream: int) -> None:
-        self._gaps = _joined([*self._gaps, _Span(address, -(-size // _STEP) * _STEP)])
-
-
-def _joined(spans: Sequence[_Span]) -> list[_Span]:
-    """Neighbours become one."""
-    joined: list[_Span] = []
-    for span in sorted(spans):
-        if joined and joined[-1].address + joined[-1].bytes == span.address:
-            span = _Span(joined[-1].address, joined.pop().bytes + span.bytes)
-        joined.append(span)
-    return joined
-
-
-def close_files(files: Sequence[int]) -> None:
-    for file in files:
-        os.close(file)
+        self._gaps.give_back(address, size)
