@@ -19,8 +19,8 @@ from kernelmill.backends import get_backend
 from kernelmill.backends.base import Built
 from kernelmill.candidate import Candidate, Origin, read_candidate
 from kernelmill.judge import Interval, Judge, Settings
-from kernelmill.judge.bench import Bench
 from kernelmill.judge.evidence import processor_name
+from kernelmill.judge.host_bench import HostBench
 from kernelmill.judge.latency import Contest, Contestant
 from kernelmill.judge.loading import load_candidate, open_cell
 from kernelmill.judge.statistics import ratio_interval
@@ -87,7 +87,7 @@ def measure(judge: Judge, name: str, pairs: int) -> tuple[list[Interval], list[I
     built = judge.backend.build(honest, judge.zygote)
     first = Kernel(honest, built)
     second = Kernel(Candidate(files, Origin.SHIPPED, "slowed"), built)
-    bench = judge.bench(task)
+    bench = HostBench(task, judge.zygote, judge.settings)
     same, slowed = [], []
     try:
         for number in track(range(pairs), description=name):
@@ -99,11 +99,11 @@ def measure(judge: Judge, name: str, pairs: int) -> tuple[list[Interval], list[I
     return same, slowed
 
 
-def compare(judge: Judge, bench: Bench, candidate: Kernel, baseline: Kernel) -> Interval:
+def compare(judge: Judge, bench: HostBench, candidate: Kernel, baseline: Kernel) -> Interval:
     settings = judge.settings
     with open_cell(judge.zygote, settings) as one, open_cell(judge.zygote, settings) as two:
         contestants = [
-            Contestant(load_candidate(cell, *kernel, bench, settings), bench.eager.outputs)
+            Contestant(load_candidate(cell, *kernel, bench.init, settings), bench.eager.outputs)
             for cell, kernel in ((one, candidate), (two, baseline))
         ]
         contest = Contest(

@@ -5,10 +5,13 @@ import mmap
 import os
 import signal
 import socket
+import subprocess
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
+from kernelmill.sandbox import seccomp
 from kernelmill.sandbox.channel import Channel
 
 
@@ -138,3 +141,42 @@ def trespass(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
             "environment": sorted(os.environ),
         }
     )
+
+
+def with_device(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
+    """What a cell that owns a device file may do, and may not."""
+    channel.receive()
+    local = os.path.join(scratch, "listener")
+
+    def listen() -> None:
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(local)
+            server.listen()
+
+    def connect() -> None:
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(local)
+
+    channel.send(
+        {
+            "device": _attempt(lambda: os.close(os.open(arguments["device"], os.O_RDWR))),
+            "listen": _attempt(listen),
+            "connect": _attempt(connect),
+            "internet": _attempt(lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM)),
+            "name a thread": _attempt(lambda: Path("/proc/self/comm").write_text("named")),
+            "name another's": _attempt(lambda: Path("/proc/1/comm").write_text("named")),
+        }
+    )
+
+
+def lock_itself(channel: Channel, arguments: dict[str, Any], _scratch: str) -> None:
+    """Starts a program, gives that up, tries again."""
+    channel.receive()
+    threading.Thread(target=time.sleep, args=(100,), daemon=True).start()
+    child = subprocess.Popen(["/bin/sleep", "100"]) if arguments["keeps"] else None
+    channel.send({"first": _attempt(lambda: subprocess.run(["/bin/true"], check=True))})
+    channel.receive()
+    seccomp.forbid_programs()
+    channel.send({"second": _attempt(lambda: subprocess.run(["/bin/true"], check=True))})
+    channel.receive()
+    del child

@@ -205,3 +205,28 @@ def test_scratch_leaves_nothing_behind(zygote: Zygote) -> None:
             assert not scratch.exists()
         else:
             assert not list(scratch.glob("candidate*"))
+
+
+@pytest.mark.isolation
+def test_a_cell_with_a_device_may_do_what_its_driver_needs_and_no_more(zygote: Zygote) -> None:
+    policy = Policy(limits=SMALL, devices=("/dev/ptmx",))
+    with spawn(zygote, "with_device", policy, device="/dev/ptmx") as cell:
+        said = cell.request({}, 5).body
+    for what in ("device", "listen", "name a thread"):
+        assert said[what] == "done", (what, said[what])
+    for what in ("connect", "internet", "name another's"):
+        assert said[what] != "done", what
+
+
+@pytest.mark.isolation
+@pytest.mark.parametrize("keeps", [False, True])
+def test_a_locked_cell_starts_nothing_and_cannot_hide_what_it_started(
+    zygote: Zygote, keeps: bool
+) -> None:
+    policy = Policy(limits=SMALL, may_execute=True)
+    with spawn(zygote, "lock_itself", policy, keeps=keeps) as cell:
+        assert cell.request({}, 5).body["first"] == "done"
+        before = cell.fewest_filters()
+        assert cell.request({}, 5).body["second"] != "done"
+        assert cell.fewest_filters() == before + 1
+        assert bool(cell.company()) == keeps

@@ -1,5 +1,6 @@
 """The contract of a backend."""
 
+import enum
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import ClassVar
@@ -8,6 +9,13 @@ import msgspec
 
 from kernelmill.candidate import Candidate
 from kernelmill.sandbox import Zygote
+
+
+class Device(enum.StrEnum):
+    """Where candidates run, by the framework's name for it."""
+
+    CPU = "cpu"
+    CUDA = "cuda"
 
 
 class Requirement(msgspec.Struct, frozen=True):
@@ -38,6 +46,10 @@ class Built(msgspec.Struct, frozen=True):
     """Placed beside model.py under these names."""
     prebuilt_extensions: bool = False
     """The candidate builds through the framework's load_inline; it gets these artefacts instead."""
+    kernels: tuple[str, ...] = ()
+    """Names of its own kernels, where a device's profiler tells kernels apart."""
+    compiles_at_run_time: bool = False
+    """Its first calls start a compiler: the runner must be allowed to, until the clock runs."""
     cached: bool = False
 
 
@@ -62,8 +74,12 @@ class Backend(ABC):
 
     name: ClassVar[str]
     title: ClassVar[str]
-    zygote_modules: ClassVar[tuple[str, ...]] = ()
-    """Modules with this backend's cell programs, imported by the warm process."""
+    device: Device = Device.CPU
+    measures: bool = True
+    """Whether the time of a call says anything here: an interpreter's does not. Where it does not,
+    the gates end with correctness, on small shapes only."""
+    zygote_modules: tuple[str, ...] = ()
+    """Modules with this backend's cell programs, which the warm process imports first."""
 
     @abstractmethod
     def requirements(self) -> list[Requirement]:

@@ -7,6 +7,7 @@ them still runs in a cell, is judged from outside, and is profiled from outside.
 
 import ast
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from kernelmill.backends.base import Finding
 
@@ -56,16 +57,36 @@ _IN_THE_KERNEL = "compute it in the kernel"
 _PLAINLY = "model.py allocates outputs and calls the kernel: write it plainly"
 
 
+class KernelLanguage(NamedTuple):
+    """A language inside Python: its modules, and what makes a function a kernel."""
+
+    modules: dict[str, frozenset[str]]
+    """Module -> names of it that host code may use."""
+    decorators: frozenset[str]
+    """A function with one of these is a kernel: its body never runs as Python."""
+    dressings: frozenset[str]
+    """Decorators with arguments that a kernel may have beside."""
+
+
 class PythonRules:
     """Finds what is wrong with model.py; `extra_imports` are a backend's own ("module.name")."""
 
-    def __init__(self, extra_imports: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        extra_imports: frozenset[str] = frozenset(),
+        language: KernelLanguage | None = None,
+        expressions: frozenset[str] = frozenset(),
+    ) -> None:
+        """`expressions` are allowed as they stand."""
         self._extra_imports = extra_imports
+        self._language = language or KernelLanguage({}, frozenset(), frozenset())
+        self._expressions = expressions
 
     def check(self, source: str, file: str) -> list[Finding]:
         try:
             tree = ast.parse(source)
-            return list(_Walk(tree, file, self._extra_imports).findings())
+            walk = _Walk(tree, file, self._extra_imports, self._language, self._expressions)
+            return list(walk.findings())
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             return [Finding("syntax", file, f"not valid Python: {error}", "fix the syntax")]
 
@@ -82,10 +103,23 @@ def library_functions(source: str) -> set[str]:
 
 
 class _Walk:
-    def __init__(self, tree: ast.Module, file: str, extra_imports: frozenset[str]) -> None:
+    def __init__(
+        self,
+        tree: ast.Module,
+        file: str,
+        extra_imports: frozenset[str],
+        language: KernelLanguage,
+        expressions: frozenset[str],
+    ) -> None:
         self._tree = tree
         self._file = file
         self._extra_imports = extra_imports
+        self._language = language
+        kernels = _kernels(tree, language)
+        self._kernels = {kernel.name for kernel in kernels}
+        unseen: list[ast.AST] = [part for kernel in kernels for part in kernel.body]
+        unseen += [n for n in ast.walk(tree) if expressions and _says(n, expressions)]
+        self._unseen = {id(inner) for part in unseen for inner in ast.walk(part)}
         self._modules: dict[str, str] = {}
         """Names bound to modules."""
         self._callable: set[str] = set(_BUILTINS)
@@ -107,22 +141,25 @@ class _Walk:
             yield self._finding("no-model", self._tree, "ModelNew is not defined", instead)
             return
         for node in ast.walk(self._tree):
-            yield from self._statement(node)
-            yield from self._expression(node)
+            if id(node) not in self._unseen:
+                yield from self._statement(node)
+                yield from self._expression(node)
         for function in _functions(self._tree):
-            yield from self._state(function)
+            if function.name not in self._kernels:
+                yield from self._state(function)
 
     def _finding(self, rule: str, node: ast.AST, what: str, instead: str) -> Finding:
         return Finding(rule, f"{self._file}:{getattr(node, 'lineno', 1)}", what, instead)
 
     def _imports(self) -> Iterator[Finding]:
-        allowed = ", ".join(sorted(_MODULES - {"__future__"}))
+        modules = _MODULES | self._language.modules.keys()
+        allowed = ", ".join(sorted(modules - {"__future__"}))
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     bound = alias.asname or alias.name.partition(".")[0]
                     self._modules[bound] = alias.name if alias.asname else bound
-                    if alias.name not in _MODULES:
+                    if alias.name not in modules:
                         instead = f"import only {allowed}"
                         yield self._finding("import", node, f"imports {alias.name}", instead)
             elif isinstance(node, ast.ImportFrom):
@@ -139,10 +176,12 @@ class _Walk:
             or (module == "ctypes" and name in _CTYPES)
             or (module == "math" and not name.startswith("_"))
             or (module in ("typing", "torch.nn") and name[:1].isupper())
+            or full in self._language.modules
+            or name in self._language.modules.get(module, ())
         )
         if not fine:
             yield self._finding("import", node, f"imports {full}", _PLAINLY)
-        if full == "torch.nn":
+        if full == "torch.nn" or full in self._language.modules:
             self._modules[bound] = full
         elif fine:
             self._callable.add(bound)
@@ -154,6 +193,8 @@ class _Walk:
         elif isinstance(node, ast.Global | ast.Nonlocal):
             instead = "compute from the arguments alone"
             yield self._finding("state", node, "keeps state outside the call", instead)
+        elif isinstance(node, ast.Lambda) and self._language.decorators:
+            pass  # a grid that depends on what the tuner chose
         elif isinstance(node, ast.With | ast.AsyncWith | ast.Lambda | ast.AsyncFunctionDef):
             unneeded = type(node).__name__.lower()
             yield self._finding("unneeded", node, f"uses {unneeded}", _PLAINLY)
@@ -161,9 +202,15 @@ class _Walk:
             yield from self._class(node)
         elif isinstance(node, ast.FunctionDef):
             for decorator in node.decorator_list:
+                if node.name in self._kernels and self._dresses(decorator):
+                    continue
                 if ast.unparse(decorator) not in _DECORATORS:
                     what = f"decorates with {ast.unparse(decorator)}"
                     yield self._finding("unneeded", node, what, _PLAINLY)
+
+    def _dresses(self, decorator: ast.expr) -> bool:
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        return ast.unparse(called) in self._language.decorators | self._language.dressings
 
     def _class(self, node: ast.ClassDef) -> Iterator[Finding]:
         bases = ", ".join(ast.unparse(base) for base in node.bases)
@@ -223,6 +270,9 @@ class _Walk:
             elif name not in ("Module", "Parameter") and not constructing:
                 instead = "hold parameters in __init__, compute in the kernel"
                 yield self._finding("framework-layer", node, what, instead)
+        elif module in self._language.modules:
+            if name not in self._language.modules[module]:
+                yield self._finding("kernel-language", node, what, _PLAINLY)
         elif module == "ctypes" and name not in _CTYPES:
             yield self._finding("ctypes", node, what, "call functions of kernel.so, no more")
         elif module == "pathlib" and name != "Path":
@@ -239,6 +289,8 @@ class _Walk:
         elif isinstance(function, ast.Name):
             if function.id not in self._callable | self._aliases:
                 yield self._finding("indirect-call", node, f"calls {called}", _PLAINLY)
+        elif isinstance(function, ast.Subscript) and _own_name(function.value) in self._kernels:
+            pass  # a launch: kernel[grid](...)
         elif not isinstance(function, ast.Attribute):
             yield self._finding("indirect-call", node, f"calls {called}", _PLAINLY)
         elif isinstance(function.value, ast.Name) and function.value.id == "self":
@@ -284,6 +336,27 @@ _DANGEROUS = frozenset(
     """eval exec compile open globals locals vars getattr setattr delattr input breakpoint type
     memoryview object classmethod iter next map filter""".split()
 )
+
+
+def _kernels(tree: ast.Module, language: KernelLanguage) -> list[ast.FunctionDef]:
+    return [
+        node
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+        and any(
+            ast.unparse(d.func if isinstance(d, ast.Call) else d) in language.decorators
+            for d in node.decorator_list
+        )
+    ]
+
+
+def kernel_names(source: str, language: KernelLanguage) -> tuple[str, ...]:
+    """The kernels that a module defines."""
+    return tuple(kernel.name for kernel in _kernels(ast.parse(source), language))
+
+
+def _says(node: ast.AST, expressions: frozenset[str]) -> bool:
+    return isinstance(node, ast.Attribute | ast.Call) and ast.unparse(node) in expressions
 
 
 def _functions(tree: ast.AST) -> list[ast.FunctionDef]:

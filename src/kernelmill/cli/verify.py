@@ -68,6 +68,9 @@ def verify(
             if not verdict.passed:
                 _print_refusal(console, verdict)
     console.print(_table(verdicts))
+    for verdict in verdicts:
+        if verdict.diagnosis is not None:
+            console.print(escape(f"{verdict.task}: {verdict.diagnosis.text()}"), highlight=False)
     console.print(_summary(verdicts), highlight=False)
     if not all(verdict.passed for verdict in verdicts):
         raise typer.Exit(_REFUSED)
@@ -142,7 +145,7 @@ def _summary(verdicts: list[Verdict]) -> str:
     if verdicts:
         evidence = verdicts[-1].evidence
         text += (
-            f"\n{evidence.processor}, {evidence.threads} threads, torch "
+            f"\n{evidence.device or evidence.processor}, {evidence.threads} threads, torch "
             f"{evidence.versions['torch']}, {evidence.versions['build']}, isolation "
             f"{evidence.isolation}; ratios with 99% intervals"
         )

@@ -1,153 +1,91 @@
-"""Everything the judge keeps ready for one task: reference runners, cases, timed inputs."""
+"""The contract of a bench: one task, ready to be judged on one kind of device."""
 
-import math
-import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from typing import ClassVar, NamedTuple
 
-import msgspec
-
-from kernelmill.errors import TaskError
-from kernelmill.judge.cases import CaseBook, Ring
-from kernelmill.judge.latency import Contestant
-from kernelmill.judge.protocol import ReferenceRequest, TrialDone
-from kernelmill.judge.subject import ReferenceLost, RunnerRaised, Subject, blaming_reference
-from kernelmill.sandbox import CellCrashed, CellFailure, Limits, Policy, Zygote
+from kernelmill.backends.base import Built
+from kernelmill.candidate import Candidate
+from kernelmill.judge.correctness import Correctness
+from kernelmill.judge.protocol import OutputTensor
+from kernelmill.judge.subject import Subject
+from kernelmill.judge.verdict import Diagnosis, Latency, Profile
 from kernelmill.tasks.task import Task
-from kernelmill.tensors.blob import Blob
-from kernelmill.tensors.layout import Layout, Node
-
-RUNNER = "kernelmill.judge.runner"
-_SECONDS = 120.0
-_COMPILE_SECONDS = 300.0
-_SEED_BITS = 60
-_BATCH_NANOSECONDS = 8_000_000
-_MOST_SLOTS = 8
-_MOST_RING_BYTES = 512 << 20
-_PROCESS_BYTES = 128 << 20
-"""What a reference runner has to itself, beside the framework it shares; about, and at most."""
-_PROCESS_FILES = 4
-_REFERENCE_LIMITS = Limits(memory_bytes=16 << 30, lifetime_seconds=24 * 3600)
 
 
-class Bench:
-    """Made once a task; raises TaskError where the task does not allow it."""
+class Competition(NamedTuple):
+    """What came of a candidate's timed calls."""
 
-    def __init__(self, task: Task, zygote: Zygote, threads: int) -> None:
-        self.task = task
-        self._zygote = zygote
-        self._threads = threads
-        self._compiled: Contestant | None = None
-        self._compiles = True
-        self._subjects: list[Subject] = []
-        self._read_init_arguments()
-        reference = self._start(compiled=False)
-        self.book = CaseBook(task, reference)
-        self.eager = self._contestant(reference)
-        self.ring = self._make_ring()
+    latency: Latency
+    profile: Profile
+    diagnosis: Diagnosis | None
+
+
+class Bench(ABC):
+    """Everything the judge keeps ready for one task: reference runners, cases, timed inputs.
+
+    All that differs between devices is behind this: where inputs and answers lie and who compares
+    them, how calls are batched and synchronised, what the clock is. Methods that take a subject
+    raise CellFailure or RunnerRaised for its own failures, ReferenceLost for those of the
+    reference. Made once a task; raises TaskError where the task does not allow it.
+    """
+
+    task: Task
+    clock: ClassVar[str]
+    """How time is taken, in words."""
 
     @property
+    @abstractmethod
+    def device(self) -> str:
+        """The device judged on, in words; empty for the processor."""
+
+    @property
+    @abstractmethod
+    def seeds(self) -> Iterable[int]:
+        """Of every case: secret."""
+
+    @property
+    @abstractmethod
     def bytes(self) -> int:
         """About how much memory it holds."""
-        return self.book.bytes + self.ring.bytes + len(self._subjects) * _PROCESS_BYTES
 
     @property
+    @abstractmethod
+    def most_bytes(self) -> int:
+        """What it and its like may hold together between verdicts."""
+
+    @property
+    @abstractmethod
     def files(self) -> int:
         """About how many open files it holds."""
-        return self.book.files + 2 + len(self._subjects) * _PROCESS_FILES
 
-    def baselines(self, compiled: bool) -> list[Contestant]:
-        """Eager, and torch.compile where wanted: compiled on first use, left out where it fails."""
-        if compiled and self._compiled is None and self._compiles:
-            try:
-                self._compiled = self._contestant(self._start(compiled=True), _COMPILE_SECONDS)
-            except TaskError:
-                self._compiles = False
-        chosen = [self._compiled] if compiled and self._compiled is not None else []
-        return [self.eager, *chosen]
+    @abstractmethod
+    def seat(self, candidate: Candidate, built: Built) -> AbstractContextManager[Subject]:
+        """A runner of its own for a candidate, ended on leaving."""
 
-    @contextmanager
-    def stopped(self) -> Iterator[None]:
-        """For contests, which stop the reference runners; afterwards they can be asked again."""
-        try:
-            yield
-        finally:
-            with blaming_reference():
-                for contestant in (self.eager, self._compiled):
-                    if contestant is not None:
-                        contestant.subject.cell.resume()
+    @abstractmethod
+    def check(self, subject: Subject, small: bool) -> Correctness:
+        """The trials before the clock; only those of small shapes for who cannot bear more."""
 
-    def close(self) -> None:
-        for subject in self._subjects:
-            subject.close()
-        self.book.close()
-        self.ring.close()
-        self._init.close()
+    @abstractmethod
+    def check_again(self, subject: Subject) -> Correctness:
+        """One more behind the clock, on inputs that no trial has used before."""
 
-    def _start(self, compiled: bool) -> Subject:
-        policy = Policy(limits=_REFERENCE_LIMITS, may_execute=compiled)
-        request = ReferenceRequest(
-            self.task.source, self.task.scale, secrets.randbits(_SEED_BITS), compiled
-        )
-        try:
-            cell = self._zygote.spawn(f"{RUNNER}:run_reference", {"threads": self._threads}, policy)
-            subject = Subject(cell)
-            subject.load(request, (), _SECONDS)
-        except (CellFailure, RunnerRaised) as error:
-            raise self._fault("the reference does not load", error) from error
-        self._subjects.append(subject)
-        return subject
+    @abstractmethod
+    def compete(
+        self,
+        subject: Subject,
+        outputs: list[OutputTensor],
+        built: Built,
+        compiled: bool,
+        repeats: int,
+    ) -> Competition:
+        """Timed calls of candidate and baselines in turn; raises TimedAnswerWrong."""
 
-    def _contestant(self, subject: Subject, seconds: float = _SECONDS) -> Contestant:
-        case = self.book.stock[0]
-        body = {
-            "layout": msgspec.to_builtins(case.given.layout),
-            "inputs": msgspec.to_builtins(case.inputs),
-            "state": case.state,
-            "poison": [],
-            "watched": False,
-        }
-        try:
-            done: TrialDone = subject.trial(body, case.given.file, seconds)
-        except (CellFailure, RunnerRaised) as error:
-            raise self._fault("the reference does not run", error) from error
-        return Contestant(subject, done.tensors)
+    @abstractmethod
+    def renew(self) -> None:
+        """A verdict is done: now and then, replace a case."""
 
-    def _read_init_arguments(self) -> None:
-        request = ReferenceRequest(self.task.source, self.task.scale, 0)
-        entry = f"{RUNNER}:make_init_arguments"
-        try:
-            with self._zygote.spawn(entry, {}, Policy(limits=_REFERENCE_LIMITS)) as cell:
-                body, files = cell.request(msgspec.to_builtins(request), _SECONDS)
-        except CellFailure as error:
-            raise self._fault("get_init_inputs fails", error) from error
-        try:
-            self.init_arguments = msgspec.convert(body["arguments"], Node)
-            self._init = Blob.received(files[0], msgspec.convert(body["layout"], Layout))
-        except (msgspec.ValidationError, KeyError, IndexError, OSError) as error:
-            raise TaskError(f"{self.task.id}: get_init_inputs answers nonsense") from error
-        self.init_file, self.init_layout = self._init.file, self._init.layout
-
-    def _fault(self, what: str, error: CellFailure | RunnerRaised) -> Exception:
-        """The task's; but a cell that ended in peace with its answer missing may be tried again."""
-        if isinstance(error, CellCrashed) and error.exit_code == 0:
-            return ReferenceLost(f"{what}: {error}")
-        return TaskError(f"{self.task.id}: {what}: {error}")
-
-    def _make_ring(self) -> Ring:
-        """As many slots as make a batch long enough for the clock, within reason."""
-        single = Ring(self.book.stock, 1, self.task.buffers)
-        subject = self.eager.subject
-        subject.attach(single.request(), single.file, _SECONDS)
-        subject.cell.stop()
-        subject.batch(1, _SECONDS)
-        took = min(subject.batch(1, _SECONDS).nanoseconds for _ in range(3))
-        subject.cell.resume()
-        layout = self.book.stock[0].given.layout
-        wanted = math.ceil(_BATCH_NANOSECONDS / max(1, took))
-        fitting = max(1, _MOST_RING_BYTES // layout.bytes)
-        slots = max(1, min(wanted, fitting, _MOST_SLOTS))
-        if slots == 1:
-            return single
-        single.close()
-        return Ring(self.book.stock, slots, self.task.buffers)
+    @abstractmethod
+    def close(self) -> None: ...

@@ -1,7 +1,8 @@
 """Cases: inputs, state and expected outputs of a task, made in advance from secret seeds."""
 
 import secrets
-from typing import Any, Literal, NamedTuple
+from abc import ABC, abstractmethod
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import msgspec
 import numpy as np
@@ -52,17 +53,36 @@ class Case(NamedTuple):
         self.given.close()
 
 
-class CaseBook:
+class Drawn(Protocol):
+    """What is common to the cases of all devices."""
+
+    @property
+    def variant(self) -> Variant: ...
+    @property
+    def flavour(self) -> str: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    def close(self) -> None: ...
+
+
+_Case = TypeVar("_Case", bound=Drawn)
+
+
+class CaseBook(ABC, Generic[_Case]):
     """The cases of one task. The oldest is replaced after every few verdicts."""
 
-    def __init__(self, task: Task, reference: Subject) -> None:
-        self._task = task
-        self._reference = reference
+    def __init__(self, task: Task) -> None:
         self._uses = 0
         self._next = 0
         self.trials = [self._make_trial(variant, flavour) for variant, flavour in _plan(task)]
         self.stock = [self.make(task.shown, "plain") for _ in range(_STOCK)]
         """Never used in a trial before the clock has run: timed inputs are made from them."""
+
+    @abstractmethod
+    def make(self, variant: Variant, flavour: str) -> _Case:
+        """A new case, from a secret seed. Raises TaskError."""
 
     @property
     def seeds(self) -> list[int]:
@@ -91,7 +111,7 @@ class CaseBook:
         for case in (*self.trials, *self.stock):
             case.close()
 
-    def _make_trial(self, variant: Variant, flavour: str) -> Case:
+    def _make_trial(self, variant: Variant, flavour: str) -> _Case:
         """Hidden sizes are drawn anew: those in the file are only where to start from."""
         for _ in range(_HIDDEN_TRIES if variant.hidden else 0):
             constants = {
@@ -106,6 +126,19 @@ class CaseBook:
                 continue  # the module does not allow these sizes
         return self.make(variant, flavour)
 
+
+def secret_seed() -> int:
+    return secrets.randbits(_SEED_BITS)
+
+
+class HostCaseBook(CaseBook[Case]):
+    """Cases that the reference makes, and the judge holds in files in memory."""
+
+    def __init__(self, task: Task, reference: Subject) -> None:
+        self._task = task
+        self._reference = reference
+        super().__init__(task)
+
     def make(
         self,
         variant: Variant,
@@ -114,7 +147,7 @@ class CaseBook:
         change: Literal["nothing", "inputs", "state"] = "nothing",
     ) -> Case:
         """A new case. With a known seed, the same again but for new inputs or default state."""
-        seed = secrets.randbits(_SEED_BITS) if seed is None else seed
+        seed = secret_seed() if seed is None else seed
         request = {
             "do": "case",
             "constants": variant.constants,

@@ -10,8 +10,11 @@ from kernelmill.tensors.layout import EPSILON, is_floating, widen
 
 _CHUNK = 1 << 14
 """Elements at a time: what is computed of them stays in a cache."""
-_DISCRETE_SLACK = 4
+DISCRETE_SLACK = 4
 """Integer outputs (argmax) may differ where rounding decides: this many times eager's own."""
+CAP_SLACK = 2.0
+NORM_SLACK = 1.5
+"""Timed calls: two results of the same precision are compared, and mostly a sample of them."""
 
 
 class Budget(msgspec.Struct, frozen=True):
@@ -51,7 +54,7 @@ def make_budget(
 ) -> Budget:
     """Derive the budget from eager's own error, not below a few units of its last place."""
     if not is_floating(dtype):
-        return Budget(0.0, 0.0, 0.0, _DISCRETE_SLACK * int(np.count_nonzero(eager != exact)))
+        return Budget(0.0, 0.0, 0.0, DISCRETE_SLACK * int(np.count_nonzero(eager != exact)))
     epsilon = EPSILON[dtype]
     own = widen(eager, dtype)
     finite = np.isfinite(own) & np.isfinite(exact)

@@ -1,16 +1,18 @@
 """The correctness gate: secret trials over shown and hidden shapes, judged from outside."""
 
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 import numpy as np
 
 from kernelmill.judge.cases import Case
-from kernelmill.judge.compare import Comparison, compare
+from kernelmill.judge.compare import compare
 from kernelmill.judge.protocol import OutputTensor, TrialDone
 from kernelmill.judge.subject import RunnerRaised, Subject
 from kernelmill.judge.verdict import Feedback, Gate, Trial
 from kernelmill.sandbox import CellCrashed, CellFailure, CellLimitExceeded, CellTimeout
+from kernelmill.tasks.task import Kind, Variant
 from kernelmill.tensors.layout import Node
 
 _ALLOWED_CALLS = frozenset(
@@ -28,7 +30,9 @@ class Correctness(NamedTuple):
     """Types and strides of the shown shape's outputs, for reading timed calls."""
 
 
-class _Refused(Exception):
+class Refused(Exception):
+    """A trial says no."""
+
     def __init__(
         self, kind: str, summary: str, evidence: tuple[str, ...] = (), hint: str = ""
     ) -> None:
@@ -36,26 +40,87 @@ class _Refused(Exception):
         super().__init__(summary)
 
 
-def check_correctness(subject: Subject, cases: list[Case], seconds: float) -> Correctness:
-    """Run every case; stop at the first that is wrong."""
+def aliasing() -> Refused:
+    return Refused("aliasing", "an output shares memory with an input", (), "allocate the output")
+
+
+class Measured(Protocol):
+    """What a comparison says, wherever it was made."""
+
+    @property
+    def error(self) -> float: ...
+    @property
+    def wrong(self) -> int: ...
+    @property
+    def worst_absolute(self) -> float: ...
+    @property
+    def worst_relative(self) -> float: ...
+    @property
+    def box(self) -> str: ...
+
+
+class Answer(NamedTuple):
+    """What a trial gave: the share of the error budget used, and how the outputs lie."""
+
+    error: float
+    outputs: list[OutputTensor]
+
+
+class Given(Protocol):
+    """What is common to the cases of all devices."""
+
+    @property
+    def variant(self) -> Variant: ...
+    @property
+    def flavour(self) -> str: ...
+
+
+_Case = TypeVar("_Case", bound=Given)
+
+
+def check_correctness(cases: list[_Case], run: Callable[[_Case, bool], Answer]) -> Correctness:
+    """Run every case, told which is the first; stop at the first that is wrong.
+
+    `run` raises Refused, or what a subject raises.
+    """
     trials: list[Trial] = []
     shown: list[OutputTensor] = []
     for number, case in enumerate(cases, 1):
         try:
-            error, done = _run(subject, case, seconds)
-            if number == 1:
-                _check_inputs(subject, done, case)
-            if not case.variant.hidden:
-                shown = done.tensors
-            trials.append(Trial(case.variant.hidden, case.flavour, error))
-        except _Refused as refused:
+            answer = run(case, number == 1)
+        except Refused as refused:
             feedback = _with_case(refused.feedback, case, number, len(cases))
         except (CellFailure, RunnerRaised) as failure:
             feedback = _with_case(failure_feedback(failure), case, number, len(cases))
         else:
+            if not case.variant.hidden:
+                shown = answer.outputs
+            trials.append(Trial(case.variant.hidden, case.flavour, answer.error))
             continue
         return Correctness(tuple(trials), feedback, shown)
     return Correctness(tuple(trials), None, shown)
+
+
+def run_on_host(subject: Subject, case: Case, seconds: float, first: bool) -> Answer:
+    """One trial of a runner that shares the processor's memory with nobody."""
+    body: dict[str, Any] = {
+        "layout": msgspec.to_builtins(case.given.layout),
+        "inputs": msgspec.to_builtins(case.inputs),
+        "state": case.state,
+        "poison": [(e.dtype, e.eager.shape) for e in case.expected],
+    }
+    done = subject.trial(body, case.given.file, seconds)
+    check_answer(done, case.outputs, [Kind(e.dtype, e.eager.shape) for e in case.expected], case)
+    if subject.shares_memory([output.address for output in done.tensors]):
+        raise aliasing()
+    worst = 0.0
+    for index, (output, expected) in enumerate(zip(done.tensors, case.expected, strict=True)):
+        comparison = compare(subject.read_output(output), expected)
+        check_comparison(index, comparison, expected.eager.shape, len(done.tensors))
+        worst = max(worst, comparison.error)
+    if first:
+        _check_inputs(subject, done, case)
+    return Answer(worst, done.tensors)
 
 
 def failure_feedback(failure: CellFailure | RunnerRaised) -> Feedback:
@@ -87,41 +152,31 @@ def _exception_hint(error: str, message: str) -> str:
         return "ModelNew must have the reference's parameter and buffer names and shapes"
     if error == "MemoryError" or "DefaultCPUAllocator" in message:
         return "it asks for more memory than a kernel may use"
+    if "CUDA" in message and ("illegal" in message or "misaligned" in message):
+        return "check bounds, masks and alignment of every load and store"
+    if "out of memory" in message or "out of resource" in message:
+        return "it asks for more memory than there is: smaller tiles, fewer stages"
     return ""
 
 
-def _with_case(feedback: Feedback, case: Case, number: int, total: int) -> Feedback:
+def _with_case(feedback: Feedback, case: Given, number: int, total: int) -> Feedback:
     """Say which trial it was; hidden shapes stay hidden."""
     shape = "a shape that is not shown" if case.variant.hidden else "the shown shape"
     line = f"trial {number} of {total}: {shape}, {case.flavour} inputs"
     return msgspec.structs.replace(feedback, evidence=(line, *feedback.evidence))
 
 
-def _run(subject: Subject, case: Case, seconds: float) -> tuple[float, TrialDone]:
-    body: dict[str, Any] = {
-        "layout": msgspec.to_builtins(case.given.layout),
-        "inputs": msgspec.to_builtins(case.inputs),
-        "state": case.state,
-        "poison": [(e.dtype, e.eager.shape) for e in case.expected],
-    }
-    done = subject.trial(body, case.given.file, seconds)
+def check_answer(done: TrialDone, outputs: Node, kinds: Sequence[Kind], case: Given) -> None:
+    """Whether it was computed by itself, and has the reference's form. Raises Refused."""
     _check_framework(done)
-    _check_structure(done, case)
-    _check_memory(subject, done)
-    worst = 0.0
-    for index, (output, expected) in enumerate(zip(done.tensors, case.expected, strict=True)):
-        comparison = compare(subject.read_output(output), expected)
-        worst = max(worst, comparison.error)
-        if comparison.error > 1:
-            raise _numerical(index, comparison, expected.eager.shape, len(done.tensors))
-    return worst, done
+    _check_structure(done, outputs, kinds, case.variant.hidden)
 
 
 def _check_framework(done: TrialDone) -> None:
     names = {call.partition(".")[0] for call in done.framework_calls}
     foreign = sorted(names - _ALLOWED_CALLS)
     if foreign:
-        raise _Refused(
+        raise Refused(
             "framework-compute",
             f"forward computes with the framework: {', '.join(foreign[:8])[:300]}",
             (),
@@ -129,18 +184,17 @@ def _check_framework(done: TrialDone) -> None:
         )
 
 
-def _check_structure(done: TrialDone, case: Case) -> None:
-    expected, actual = _outline(case.outputs), _outline(done.outputs)
-    if len(done.tensors) != len(case.expected) or expected != actual:
-        raise _Refused("length", f"forward returns {actual}, the reference {expected}")
-    for index, (output, wanted) in enumerate(zip(done.tensors, case.expected, strict=True)):
+def _check_structure(done: TrialDone, outputs: Node, kinds: Sequence[Kind], hidden: bool) -> None:
+    expected, actual = _outline(outputs), _outline(done.outputs)
+    if len(done.tensors) != len(kinds) or expected != actual:
+        raise Refused("length", f"forward returns {actual}, the reference {expected}")
+    for index, (output, wanted) in enumerate(zip(done.tensors, kinds, strict=True)):
         name = f"output {index}" if len(done.tensors) > 1 else "the output"
-        if output.shape != wanted.eager.shape:
-            hidden = case.variant.hidden
-            shapes = "" if hidden else f" {list(output.shape)}, not {list(wanted.eager.shape)}"
-            raise _Refused("shape", f"{name} has the wrong shape{shapes}")
+        if output.shape != wanted.shape:
+            shapes = "" if hidden else f" {list(output.shape)}, not {list(wanted.shape)}"
+            raise Refused("shape", f"{name} has the wrong shape{shapes}")
         if output.dtype != wanted.dtype:
-            raise _Refused("type", f"{name} is {output.dtype}, not {wanted.dtype}")
+            raise Refused("type", f"{name} is {output.dtype}, not {wanted.dtype}")
 
 
 def _outline(node: Node) -> str:
@@ -155,14 +209,6 @@ def _outline(node: Node) -> str:
     return f"[{', '.join(parts)}]"
 
 
-def _check_memory(subject: Subject, done: TrialDone) -> None:
-    """No output may lie in the inputs."""
-    if subject.shares_memory([output.address for output in done.tensors]):
-        raise _Refused(
-            "aliasing", "an output shares memory with an input", (), "allocate the output"
-        )
-
-
 def _check_inputs(subject: Subject, done: TrialDone, case: Case) -> None:
     """Inputs must be as they were. Every trial has its own copy: a change could harm nobody."""
     inputs = len(case.given.layout.tensors) - len(case.state)
@@ -173,22 +219,32 @@ def _check_inputs(subject: Subject, done: TrialDone, case: Case) -> None:
         raw = subject.cell.read([(done.inputs_at + tensor.offset, tensor.bytes)])
         before = case.given.array(index).reshape(-1).view(np.uint8)
         if not np.array_equal(raw, before):
-            raise _Refused("mutation", f"forward changes input {index}", (), "write outputs only")
+            raise mutation(index)
 
 
-def _numerical(
-    index: int, comparison: Comparison, shape: tuple[int, ...], outputs: int
-) -> _Refused:
+def mutation(index: int) -> Refused:
+    return Refused("mutation", f"forward changes input {index}", (), "write outputs only")
+
+
+def check_comparison(
+    index: int, comparison: Measured, shape: tuple[int, ...], outputs: int
+) -> None:
+    """Raises Refused where an output used more than its budget."""
+    if comparison.error > 1:
+        raise _numerical(index, comparison, shape, outputs)
+
+
+def _numerical(index: int, comparison: Measured, shape: tuple[int, ...], outputs: int) -> Refused:
     total = int(np.prod(shape, dtype=np.int64))
     name = f"output {index}" if outputs > 1 else "the output"
     if not comparison.wrong:
-        return _Refused(
+        return Refused(
             "precision",
             f"{name} is too inexact: its error norm is {comparison.error:.1f} times the budget",
             (f"worst absolute error {comparison.worst_absolute:.3g}",),
             "keep the reference's precision: no lower types, careful long sums",
         )
-    return _Refused(
+    return Refused(
         "numerical",
         f"{name} is wrong in {comparison.wrong} of {total} elements",
         (

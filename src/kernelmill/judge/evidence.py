@@ -14,7 +14,7 @@ _PACKAGES = ("kernelmill", "torch", "numpy")
 
 
 def make_evidence(
-    seeds: Iterable[int], threads: int, tier: Tier, compiler: str, clock: str
+    seeds: Iterable[int], threads: int, tier: Tier, compiler: str, clock: str, device: str
 ) -> Evidence:
     secret = ",".join(str(seed) for seed in seeds)
     now = datetime.datetime.now(datetime.UTC)
@@ -26,6 +26,7 @@ def make_evidence(
         versions={**_package_versions(), "python": platform.python_version(), "build": compiler},
         isolation=str(tier),
         clock=clock,
+        device=device,
         made_at=now.isoformat(timespec="seconds"),
     )
 

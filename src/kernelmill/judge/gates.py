@@ -2,28 +2,28 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 import msgspec
 
 from kernelmill.backends.base import Backend, BuildFailed, Built, Finding
 from kernelmill.candidate import Candidate
 from kernelmill.judge.bench import Bench
-from kernelmill.judge.correctness import check_correctness, failure_feedback
+from kernelmill.judge.correctness import Correctness, failure_feedback
 from kernelmill.judge.evidence import make_evidence
-from kernelmill.judge.latency import (
-    CLOCK,
-    REPEATS,
-    Contest,
-    Contestant,
-    TimedAnswerWrong,
-    summarise,
-)
-from kernelmill.judge.loading import load_candidate, open_cell
+from kernelmill.judge.latency import REPEATS, TimedAnswerWrong
 from kernelmill.judge.protocol import OutputTensor
 from kernelmill.judge.settings import Settings
 from kernelmill.judge.subject import RunnerRaised, Subject
-from kernelmill.judge.verdict import Feedback, Gate, Latency, Profile, Trial, Verdict
+from kernelmill.judge.verdict import (
+    Diagnosis,
+    Feedback,
+    Gate,
+    Latency,
+    Profile,
+    Trial,
+    Verdict,
+)
 from kernelmill.sandbox import CellFailure, Zygote
 
 _FOREIGN_SHARE = 0.35
@@ -64,6 +64,7 @@ class Passage:
         self._trials: tuple[Trial, ...] = ()
         self._latency: Latency | None = None
         self._profile: Profile | None = None
+        self._diagnosis: Diagnosis | None = None
         self._repeats = REPEATS
 
     def judge(
@@ -79,7 +80,7 @@ class Passage:
             self._run(candidate, built, compiled)
         except _Refusal as refusal:
             feedback = refusal.feedback
-        self._bench.book.renew()
+        self._bench.renew()
         return self._verdict(candidate, feedback)
 
     def _verdict(self, candidate: Candidate, feedback: tuple[Feedback, ...]) -> Verdict:
@@ -93,13 +94,15 @@ class Passage:
             trials=self._trials,
             latency=self._latency,
             profile=self._profile,
+            diagnosis=self._diagnosis,
             seconds=self._seconds,
             evidence=make_evidence(
-                self._bench.book.seeds,
+                self._bench.seeds,
                 self._settings.threads,
                 self._zygote.features.tier,
                 self._backend.toolchain(),
-                CLOCK,
+                self._bench.clock,
+                self._bench.device,
             ),
         )
 
@@ -143,58 +146,43 @@ class Passage:
             raise _Refusal(*feedback)
 
     def _run(self, candidate: Candidate, built: Built, compiled: bool) -> None:
-        with self._at(Gate.CORRECTNESS):
-            cell = open_cell(self._zygote, self._settings)
-        with cell:
+        with ExitStack() as stack:
             with self._at(Gate.CORRECTNESS):
-                subject = load_candidate(cell, candidate, built, self._bench, self._settings)
-                outputs = self._check(subject)
-            with self._at(Gate.LATENCY):
-                self._compete(Contestant(subject, outputs), frozenset(built.artefacts), compiled)
+                subject = stack.enter_context(self._bench.seat(candidate, built))
+                small = not self._backend.measures
+                outputs = self._demand(self._bench.check(subject, small))
+            if self._backend.measures:
+                with self._at(Gate.LATENCY):
+                    self._compete(subject, outputs, built, compiled)
 
-    def _check(self, subject: Subject) -> list[OutputTensor]:
-        result = check_correctness(subject, self._bench.book.trials, self._settings.seconds)
-        self._trials = result.trials
+    def _demand(self, result: Correctness) -> list[OutputTensor]:
+        if self._gate is Gate.CORRECTNESS:
+            self._trials = result.trials
         if result.feedback is not None:
-            raise _Refusal(result.feedback)
+            raise _Refusal(msgspec.structs.replace(result.feedback, gate=self._gate))
         return result.outputs
 
-    def _compete(self, candidate: Contestant, kernel_files: frozenset[str], compiled: bool) -> None:
-        bench, settings = self._bench, self._settings
-        contest = Contest(
-            candidate,
-            bench.baselines(compiled),
-            bench.ring,
-            bench.book.stock[0],
-            kernel_files,
-            settings,
-        )
-        with self._quiet(), bench.stopped():
+    def _compete(
+        self, subject: Subject, outputs: list[OutputTensor], built: Built, compiled: bool
+    ) -> None:
+        bench = self._bench
+        with self._quiet():
             try:
-                contest.attach()
-                samples = contest.measure(settings.rounds, self._repeats)
+                competition = bench.compete(subject, outputs, built, compiled, self._repeats)
             except TimedAnswerWrong as wrong:
                 raise _Refusal(
                     Feedback(Gate.LATENCY, "timed-answer", str(wrong), (), wrong.hint)
                 ) from wrong
-        self._profile = samples.profile
-        latency = summarise(samples, bench.task, settings.threads, bench.ring.slots)
-        self._check_profile(samples.profile, latency.eager_ms)
-        candidate.subject.cell.resume()
-        self._check_again(candidate.subject)
+        latency, self._profile, self._diagnosis = competition
+        self._check_profile(self._profile, latency.eager_ms)
+        self._demand(bench.check_again(subject))
         self._latency = latency
-        if self._latency.candidate_ms < self._latency.floor_ms:
+        if latency.candidate_ms < latency.floor_ms:
             summary = (
-                f"{self._latency.candidate_ms:.4f} ms is less than moving its data takes, "
-                f"{self._latency.floor_ms:.4f} ms"
+                f"{latency.candidate_ms:.4f} ms is less than moving its data takes, "
+                f"{latency.floor_ms:.4f} ms"
             )
             raise _Refusal(Feedback(Gate.LATENCY, "too-fast", summary))
-
-    def _check_again(self, subject: Subject) -> None:
-        """One more trial behind the clock, on inputs that no trial has used before."""
-        result = check_correctness(subject, self._bench.book.stock[1:], self._settings.seconds)
-        if result.feedback is not None:
-            raise _Refusal(msgspec.structs.replace(result.feedback, gate=Gate.LATENCY))
 
     def _check_profile(self, profile: Profile, eager_ms: float) -> None:
         share = profile.foreign / max(1e-9, profile.foreign + profile.kernel)

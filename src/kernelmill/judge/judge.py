@@ -7,7 +7,8 @@ from contextlib import contextmanager, nullcontext, suppress
 from kernelmill.backends.base import Backend, BuildFailed
 from kernelmill.candidate import Candidate
 from kernelmill.errors import IsolationError, TaskError
-from kernelmill.judge.bench import RUNNER, Bench
+from kernelmill.judge.bench import Bench
+from kernelmill.judge.devices import device_of
 from kernelmill.judge.gates import Passage, Quiet
 from kernelmill.judge.settings import Settings
 from kernelmill.judge.subject import ReferenceLost
@@ -31,7 +32,8 @@ class Judge:
         self.backend = backend
         self.settings = settings or Settings()
         self._quiet = quiet
-        modules = (*prober.MODULES, RUNNER, *backend.zygote_modules)
+        self._device = device_of(backend)
+        modules = (*backend.zygote_modules, *prober.MODULES, *self._device.modules)
         self.zygote = Zygote(modules, self.settings.threads)
         self._benches: dict[str, Bench] = {}
 
@@ -41,7 +43,8 @@ class Judge:
 
     def describe(self, file: TaskFile, scale: str = "cpu") -> Task:
         """Load a task file in a cell. Raises TaskError."""
-        return prober.describe_task(self.zygote, file, scale)
+        where = self._device
+        return prober.describe_task(self.zygote, file, scale, where.name, where.files())
 
     def verify(
         self,
@@ -85,7 +88,7 @@ class Judge:
 
     def bench(self, task: Task) -> Bench:
         """A fresh bench for a task; the caller closes it."""
-        return Bench(task, self.zygote, self.settings.threads)
+        return self._device.open_bench(task, self.zygote, self.settings)
 
     def close(self) -> None:
         for bench in self._benches.values():
@@ -129,9 +132,10 @@ class Judge:
             self._benches.pop(next(iter(self._benches))).close()
 
     def _over_full(self) -> bool:
-        held = sum(bench.bytes for bench in self._benches.values())
-        files = sum(bench.files for bench in self._benches.values())
-        return held > self.settings.bench_bytes or files > _most_files()
+        benches = self._benches.values()
+        held = sum(bench.bytes for bench in benches)
+        files = sum(bench.files for bench in benches)
+        return held > min(bench.most_bytes for bench in benches) or files > _most_files()
 
 
 def _most_files() -> int:

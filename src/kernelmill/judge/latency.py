@@ -10,25 +10,21 @@ import numpy as np
 import numpy.typing as npt
 
 from kernelmill.judge.cases import Case, Ring
-from kernelmill.judge.compare import Budget, Expected
+from kernelmill.judge.compare import CAP_SLACK, NORM_SLACK, Budget, Expected
 from kernelmill.judge.placement import placed
 from kernelmill.judge.profiling import Sampler
 from kernelmill.judge.protocol import OutputTensor
-from kernelmill.judge.roofline import least_milliseconds
+from kernelmill.judge.roofline import Floor
 from kernelmill.judge.settings import Settings
 from kernelmill.judge.statistics import ratio_interval, typical
 from kernelmill.judge.subject import Subject, Timing, blaming_reference
 from kernelmill.judge.verdict import Latency, Profile
 from kernelmill.sandbox import CellProtocolError
-from kernelmill.tasks.task import Task
 from kernelmill.tensors.layout import is_floating, item_size, widen
 
 _CHECKED_ELEMENTS = 2048
 _THOROUGH_ROUNDS = 3
 """Rounds in which every element of a call is looked at."""
-_CAP_SLACK = 2.0
-_NORM_SLACK = 1.5
-"""The timed check compares two results of the same precision, and mostly a sample of them."""
 _WATCHED_ROUNDS = 8
 """Rounds in which the candidate is looked at instead of timed; it cannot know which."""
 _MOST_WATCHED_ROUNDS = 32
@@ -47,7 +43,6 @@ _CLEAR = 0.05
 _SPOILED_BLOCK = 4096
 _SPOILED_SHARE = 0.1
 """Little enough that a look at a few places finds nothing, and every check does."""
-CLOCK = "host clock of the judge; the runner lives only inside it"
 
 
 class TimedAnswerWrong(Exception):
@@ -120,7 +115,7 @@ class Contest:
                 else:
                     self._watch()
             for _ in range(repeats):
-                if self._settled(rounds):
+                if settled(self._samples(), rounds):
                     break
                 for _ in range(rounds):
                     self._time(thorough=False)
@@ -147,14 +142,6 @@ class Contest:
         return Samples(
             chosen[0], list(chosen[1:]), float(1 - quiet.mean()), self._sampler.profile()
         )
-
-    def _settled(self, rounds: int) -> bool:
-        """Enough quiet rounds, and an interval that is narrow, or says the same anyway."""
-        samples = self._samples()
-        interval = ratio_interval(samples.baselines[0], samples.candidate)
-        clear = interval.low > 1 + _CLEAR or interval.high < 1 - _CLEAR
-        narrow = interval.high - interval.low < _NARROW * interval.ratio
-        return samples.candidate.size >= rounds / 2 and (clear or narrow)
 
     def _watch(self) -> None:
         self._ring.refresh(self._generator)
@@ -204,6 +191,14 @@ class Contest:
         return self._generator.integers(0, count, _CHECKED_ELEMENTS, dtype=np.int64)
 
 
+def settled(samples: Samples, rounds: int) -> bool:
+    """Enough quiet rounds, and an interval that is narrow, or says the same anyway."""
+    interval = ratio_interval(samples.baselines[0], samples.candidate)
+    clear = interval.low > 1 + _CLEAR or interval.high < 1 - _CLEAR
+    narrow = interval.high - interval.low < _NARROW * interval.ratio
+    return samples.candidate.size >= rounds / 2 and (clear or narrow)
+
+
 def _read(
     contestant: Contestant, index: int, address: int, positions: npt.NDArray[np.int64] | None
 ) -> npt.NDArray[np.generic]:
@@ -228,14 +223,14 @@ def _compare_timed(
             error = np.abs(ours - theirs)
             same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
             error[same] = 0
-            allowed = _CAP_SLACK * (budget.absolute + budget.relative * np.abs(theirs))
+            allowed = CAP_SLACK * (budget.absolute + budget.relative * np.abs(theirs))
             wrong = int(np.count_nonzero(~(error <= allowed)))
             norm = float(np.sqrt(np.mean(np.square(error)))) if not wrong else 0.0
     if wrong > _allowed_wrong(expected, actual.size):
         raise TimedAnswerWrong(
             f"in a timed call {wrong} of {actual.size} elements looked at are wrong"
         )
-    if norm > _NORM_SLACK * budget.norm:
+    if norm > NORM_SLACK * budget.norm:
         raise TimedAnswerWrong(
             f"a timed call is too inexact: {norm / budget.norm:.1f} times the error budget"
         )
@@ -248,10 +243,10 @@ def _plainly_right(
     with np.errstate(invalid="ignore", over="ignore"):
         error = np.subtract(actual, wanted, dtype=np.float32)
         largest = max(float(error.max(initial=0.0)), -float(error.min(initial=0.0)))
-        if not largest <= _CAP_SLACK * budget.absolute:
+        if not largest <= CAP_SLACK * budget.absolute:
             return False
         norm = float(np.sqrt(np.dot(error, error) / max(1, error.size)))
-    return norm <= _NORM_SLACK * budget.norm
+    return norm <= NORM_SLACK * budget.norm
 
 
 def _allowed_wrong(expected: Expected, looked_at: int) -> int:
@@ -259,12 +254,11 @@ def _allowed_wrong(expected: Expected, looked_at: int) -> int:
     if is_floating(expected.dtype) or expected.budget.mismatches == 0:
         return 0
     share = expected.budget.mismatches / max(1, expected.eager.size)
-    return 2 + int(_CAP_SLACK * share * looked_at)
+    return 2 + int(CAP_SLACK * share * looked_at)
 
 
-def summarise(samples: Samples, task: Task, threads: int, calls: int) -> Latency:
+def summarise(samples: Samples, floor: Floor, calls: int) -> Latency:
     """Typical times, and intervals of their ratios."""
-    floor = least_milliseconds(task, threads)
     milliseconds = [typical(row) / 1e6 for row in samples.baselines]
     ratios = [ratio_interval(row, samples.candidate) for row in samples.baselines]
     return Latency(

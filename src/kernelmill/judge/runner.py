@@ -4,27 +4,28 @@ Runs inside a cell. Nothing here is trusted once a candidate is loaded: the judg
 from memory itself, keeps the clock, and believes no number a runner sends.
 """
 
-import copy
 import ctypes
-import importlib.util
 import os
-import sys
-import traceback
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import msgspec
 import torch
-from torch import nn
 
+from kernelmill.judge.hosting import (
+    compiled,
+    failure,
+    load_candidate,
+    outputs_in_float64,
+    pointers,
+    set_state,
+)
 from kernelmill.judge.protocol import (
     BatchDone,
     CaseMade,
     Done,
-    Failed,
     LoadRequest,
     OutputTensor,
     ReferenceRequest,
@@ -33,14 +34,12 @@ from kernelmill.judge.protocol import (
     TrialRequest,
 )
 from kernelmill.sandbox.channel import Channel, Message
-from kernelmill.sandbox.confine import make_read_only
-from kernelmill.tasks.module import TaskModule, widened
+from kernelmill.tasks.module import TaskModule
 from kernelmill.tasks.operators import OperatorLog
 from kernelmill.tensors.layout import Layout, Node
 from kernelmill.tensors.torch_side import View, describe, dtype_name, restore, write
 
 _M_MMAP_MAX, _M_TRIM_THRESHOLD = -4, -1
-_TRACE_LINES = 6
 
 
 def run_candidate(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
@@ -49,9 +48,9 @@ def run_candidate(channel: Channel, arguments: dict[str, Any], scratch: str) -> 
     message = channel.receive()
     folder = Path(scratch) / "candidate"
     try:
-        model = _load_candidate(msgspec.convert(message.body, LoadRequest), message.files, folder)
+        model = load_candidate(msgspec.convert(message.body, LoadRequest), message.files, folder)
     except BaseException as error:  # the candidate's own code may raise anything, SystemExit too
-        channel.send(msgspec.to_builtins(_failure(error, folder)))
+        channel.send(msgspec.to_builtins(failure(error, folder)))
         return
     channel.send(msgspec.to_builtins(Done()))
     _Runner(channel, model, str(folder)).serve()
@@ -65,9 +64,9 @@ def run_reference(channel: Channel, arguments: dict[str, Any], _scratch: str) ->
         module = TaskModule(request.source, request.scale)
         model = module.draw({}, "plain", request.seed).model
         if request.compiled:
-            model = _compiled(model)
+            model = compiled(model)
     except Exception as error:  # untrusted task code
-        channel.send(msgspec.to_builtins(_failure(error, Path("<task>"))))
+        channel.send(msgspec.to_builtins(failure(error, Path("<task>"))))
         return
     channel.send(msgspec.to_builtins(Done()))
     runner = _Runner(channel, model, "<task>")
@@ -83,73 +82,6 @@ def _prepare(threads: int) -> None:
     libc = ctypes.CDLL(None)
     libc.mallopt(_M_MMAP_MAX, 0)
     libc.mallopt(_M_TRIM_THRESHOLD, -1)
-
-
-def _compiled(model: nn.Module) -> nn.Module:
-    from torch._inductor import config
-
-    config.compile_threads = 1
-    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(Path.cwd() / "inductor")
-    model.compile(dynamic=False)
-    return model
-
-
-def _load_candidate(request: LoadRequest, files: list[int], folder: Path) -> nn.Module:
-    folder.mkdir()
-    for name, text in request.sources.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    tensor_file, *artefacts = files
-    for name, artefact in zip(request.artefacts, artefacts, strict=True):
-        with os.fdopen(artefact, "rb") as source:
-            (folder / name).write_bytes(source.read())
-    make_read_only(str(folder))
-    if request.prebuilt_extensions:
-        _serve_prebuilt_extensions(folder)
-    view = View(tensor_file, request.init_layout, shared=False)
-    arguments = restore(request.init_arguments, [t.clone() for t in view.tensors])
-    view.close()
-    module = _import(folder / "model.py")
-    if not hasattr(module, "ModelNew"):
-        raise AttributeError("model.py does not define ModelNew")
-    model = module.ModelNew(*arguments)
-    if not isinstance(model, nn.Module):
-        raise TypeError("ModelNew is not a torch.nn.Module")
-    return model
-
-
-def _import(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("candidate_model", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def _serve_prebuilt_extensions(folder: Path) -> None:
-    """Let `load_inline` return what the build gate has already built from the same call."""
-    from torch.utils import cpp_extension
-
-    def load_prebuilt(name: str, *_: Any, **__: Any) -> ModuleType:
-        spec = importlib.util.spec_from_file_location(name, folder / f"{name}.so")
-        assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
-
-    cpp_extension.load_inline = load_prebuilt
-
-
-def _failure(error: BaseException, folder: Path) -> Failed:
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if str(folder) in frame.filename]
-    lines = [
-        f"{Path(frame.filename).name}:{frame.lineno}: {frame.line}" for frame in own[-_TRACE_LINES:]
-    ]
-    message = str(error).strip()[:2000]
-    return Failed(type(error).__name__, message, lines)
 
 
 class _Runner:
@@ -175,7 +107,7 @@ class _Runner:
             try:
                 answer, files = self._commands[message.body["do"]](message)
             except BaseException as error:  # the candidate's own code, SystemExit included
-                answer, files = _failure(error, self._folder), ()
+                answer, files = failure(error, self._folder), ()
             self._channel.send(msgspec.to_builtins(answer), files)
             for file in (*files, *message.files):
                 os.close(file)
@@ -212,34 +144,17 @@ class _Runner:
         self._held = None
         model = self._model
         self._held = [model(*slot) for slot in self._slots[: message.body["calls"]]]
-        return BatchDone([_pointers(value) for value in self._held]), ()
+        return BatchDone([pointers(value) for value in self._held]), ()
 
     def _bind(self, file: int, layout: Layout, state: dict[str, int], shared: bool) -> View:
         """Map the tensors and make the state part of them the model's state."""
         self._held, self._slots = None, []
         view = View(file, layout, shared)
-        _set_state(self._model, {name: view.tensors[index] for name, index in state.items()})
+        set_state(self._model, {name: view.tensors[index] for name, index in state.items()})
         if self._view is not None:
             self._view.close()
         self._view = view
         return view
-
-
-def _set_state(model: nn.Module, values: dict[str, torch.Tensor]) -> None:
-    """Parameters become the given memory itself; buffers, which forward may update, a copy."""
-    own = model.state_dict(keep_vars=True)
-    wrong = [f"missing {name}" for name in values.keys() - own.keys()]
-    wrong += [f"unexpected {name}" for name in own.keys() - values.keys()]
-    wrong += [
-        f"{name} is {dtype_name(own[name].dtype)}{list(own[name].shape)} instead of "
-        f"{dtype_name(value.dtype)}{list(value.shape)}"
-        for name, value in values.items()
-        if name in own and (own[name].shape != value.shape or own[name].dtype != value.dtype)
-    ]
-    if wrong:
-        raise RuntimeError(f"state_dict: {'; '.join(sorted(wrong))}")
-    for name, value in values.items():
-        own[name].data = value if isinstance(own[name], nn.Parameter) else value.clone()
 
 
 def _poison(outputs: list[tuple[str, tuple[int, ...]]]) -> None:
@@ -261,16 +176,6 @@ def _output(tensor: torch.Tensor) -> OutputTensor:
     )
 
 
-def _pointers(value: Any) -> list[int]:
-    if isinstance(value, torch.Tensor):
-        return [value.data_ptr()]
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, list | tuple):
-        return [pointer for item in value for pointer in _pointers(item)]
-    return []
-
-
 class _CaseMaker:
     def __init__(self, module: TaskModule) -> None:
         self._module = module
@@ -282,7 +187,7 @@ class _CaseMaker:
         node = describe(draw.inputs, inputs)
         state = draw.model.state_dict()
         given = write([*inputs, *state.values()])
-        exact, precise = _outputs_in_float64(draw.model, draw.inputs)
+        exact, precise = outputs_in_float64(draw.model, draw.inputs)
         outputs: list[torch.Tensor] = []
         output_node: Node = describe(draw.model(*draw.inputs), outputs)
         expected = write([*outputs, *exact])
@@ -295,18 +200,6 @@ class _CaseMaker:
             precise=precise,
         )
         return made, (given.file, expected.file)
-
-
-def _outputs_in_float64(model: nn.Module, inputs: list[Any]) -> tuple[list[torch.Tensor], bool]:
-    """Outputs in float64, and whether they are: code with a fixed dtype inside cannot widen."""
-    outputs: list[torch.Tensor] = []
-    try:
-        describe(widened(model)(*widened(inputs)), outputs)
-        return outputs, True
-    except (RuntimeError, TypeError):
-        outputs.clear()
-        describe(copy.deepcopy(model)(*inputs), outputs)
-        return [t.double() if t.is_floating_point() else t for t in outputs], False
 
 
 def make_init_arguments(channel: Channel, arguments: dict[str, Any], _scratch: str) -> None:

@@ -11,9 +11,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from kernelmill.judge.bench import Bench
 from kernelmill.judge.cases import Case
 from kernelmill.judge.compare import compare
+from kernelmill.judge.host_bench import HostBench
 from kernelmill.judge.judge import Judge
 from kernelmill.tasks.task import Task
 
@@ -31,7 +31,7 @@ class Screening(msgspec.Struct, frozen=True):
 
 def screen(judge: Judge, task: Task) -> Screening:
     """Try every cheat on every case. Raises TaskError."""
-    bench = judge.bench(task)
+    bench = HostBench(task, judge.zygote, judge.settings)
     try:
         passing = {cheat: _passing(cheat, bench) for cheat in CHEATS}
     finally:
@@ -46,12 +46,12 @@ def screen(judge: Judge, task: Task) -> Screening:
     return Screening(task.id, task.flavours, still_open, closed)
 
 
-def _closing(bench: Bench, passing: list[str]) -> str:
+def _closing(bench: HostBench, passing: list[str]) -> str:
     flavours = [case.flavour for case in bench.book.trials if case.flavour not in passing]
     return flavours[0] if flavours else "another draw"
 
 
-def _passing(cheat: str, bench: Bench) -> list[str]:
+def _passing(cheat: str, bench: HostBench) -> list[str]:
     """The distributions of the cases a cheat passes."""
     if cheat == "default-state" and not bench.task.state:
         return []
@@ -72,7 +72,7 @@ def _passes(output: npt.NDArray[Any] | None, case: Case, index: int) -> bool:
     return compare(output.astype(expected.eager.dtype, copy=False), expected).error <= 1
 
 
-def _outputs(cheat: str, case: Case, bench: Bench) -> list[npt.NDArray[Any] | None]:
+def _outputs(cheat: str, case: Case, bench: HostBench) -> list[npt.NDArray[Any] | None]:
     match cheat:
         case "zeros":
             return [np.zeros_like(e.eager) for e in case.expected]
@@ -94,7 +94,7 @@ def _outputs(cheat: str, case: Case, bench: Bench) -> list[npt.NDArray[Any] | No
 
 
 def _answers(
-    case: Case, bench: Bench, change: Literal["inputs", "state"]
+    case: Case, bench: HostBench, change: Literal["inputs", "state"]
 ) -> list[npt.NDArray[Any] | None]:
     """What the reference says when its inputs, or its state, are others."""
     other = bench.book.make(case.variant, case.flavour, case.seed, change)

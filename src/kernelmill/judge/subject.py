@@ -89,15 +89,19 @@ class Subject:
             close_files(message.files)
             raise
 
+    def tell(self, body: dict[str, Any], seconds: float) -> None:
+        """A request whose only answer is that it is done."""
+        self.ask(body, Done, seconds)
+
     def trial(self, body: dict[str, Any], file: int, seconds: float) -> TrialDone:
         return self.ask({"do": "trial", **body}, TrialDone, seconds, (file,))
 
     def attach(self, request: dict[str, Any], file: int, seconds: float) -> None:
         self.ask(request, Done, seconds, (file,))
 
-    def batch(self, calls: int, seconds: float) -> Timing:
+    def batch(self, calls: int, seconds: float, what: str = "batch") -> Timing:
         """A timed batch: the cell is stopped before and after."""
-        timed = self.cell.timed({"do": "batch", "calls": calls}, seconds)
+        timed = self.cell.timed({"do": what, "calls": calls}, seconds)
         done = _decode(timed.answer, BatchDone)
         return Timing(done.pointers, timed.nanoseconds, timed.waited)
 

@@ -5,6 +5,7 @@ import enum
 import msgspec
 
 _SHOWN_EVIDENCE = 12
+_SHOWN_KERNELS = 3
 
 
 class Gate(enum.StrEnum):
@@ -79,6 +80,8 @@ class Latency(msgspec.Struct, frozen=True):
     calls_per_round: int
     disturbed: float = 0.0
     """Share of rounds in which something else on the machine got in the way."""
+    relaxed_ms: float | None = None
+    """Eager with shorter types in its products (TF32): a promise the candidate is not held to."""
 
     @property
     def bottleneck(self) -> str:
@@ -105,6 +108,67 @@ class Profile(msgspec.Struct, frozen=True):
     """What a device's profiler says of the hottest kernel, by the names of the skills' metrics."""
 
 
+class KernelUse(msgspec.Struct, frozen=True):
+    """One kernel on a device, as often as it ran in a call."""
+
+    name: str
+    launches: float
+    """A call."""
+    microseconds: float
+    """A call, all launches together."""
+    grid: int
+    """Blocks."""
+    block: int
+    """Threads."""
+    registers: int
+    """A thread."""
+    shared_bytes: int
+    """A block."""
+    spills: int | None = None
+    """Registers that went to memory, where the compiler says it."""
+    occupancy: float | None = None
+    """Share of the threads that a multiprocessor could hold."""
+
+    def text(self) -> str:
+        parts = [
+            f"{self.name}: {self.microseconds:.1f} us",
+            f"{self.grid} blocks of {self.block} threads",
+            f"{self.registers} registers",
+            f"{self.shared_bytes} bytes shared",
+        ]
+        if self.spills:
+            parts.append(f"{self.spills} spilled")
+        if self.occupancy is not None:
+            parts.append(f"occupancy {self.occupancy:.0%}")
+        return ", ".join(parts)
+
+
+class Diagnosis(msgspec.Struct, frozen=True):
+    """Where the time on a device goes; told by a profiler beside the candidate, no evidence."""
+
+    kernels: tuple[KernelUse, ...]
+    """The hottest first."""
+    busy: float
+    """Share of the measured time in which the device computes."""
+    bandwidth: float
+    """Bytes of inputs and outputs a second, as a share of what the memory can move."""
+    arithmetic: float
+    """The reference's operations a second, as a share of what the device can do in this type."""
+
+    @property
+    def launches(self) -> float:
+        return sum(kernel.launches for kernel in self.kernels)
+
+    def text(self) -> str:
+        """A few lines for a prompt."""
+        lines = [
+            f"{self.launches:g} launches a call; the device computes {self.busy:.0%} of the time; "
+            f"memory at {self.bandwidth:.0%}, arithmetic at {self.arithmetic:.0%} of its limit"
+        ]
+        lines += [f"  {kernel.text()}" for kernel in self.kernels[:_SHOWN_KERNELS]]
+        return "\n".join(lines)
+
+
 class Evidence(msgspec.Struct, frozen=True):
     """What somebody needs to believe, or repeat, the verdict."""
 
@@ -117,6 +181,8 @@ class Evidence(msgspec.Struct, frozen=True):
     isolation: str
     clock: str
     made_at: str
+    device: str = ""
+    """Where candidates run, if not on the processor: name, driver, clocks."""
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -134,6 +200,7 @@ class Verdict(msgspec.Struct, frozen=True):
     seconds: dict[str, float]
     """Wall time by gate."""
     evidence: Evidence
+    diagnosis: Diagnosis | None = None
 
     def to_json(self) -> bytes:
         return msgspec.json.format(msgspec.json.encode(self), indent=2)

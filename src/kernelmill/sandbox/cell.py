@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -48,6 +48,9 @@ _ENVIRONMENT = {
     "PYTHONNOUSERSITE": "1",
     "TORCH_CPP_LOG_LEVEL": "ERROR",
 }
+
+_FILTERS = "Seccomp_filters:"
+_FINDING = ("PATH", "LD_LIBRARY_PATH")
 
 
 class Timed(NamedTuple):
@@ -101,8 +104,9 @@ class Cell:
         def converse() -> Timed:
             self._channel.send(body)
             before = self._activity()
+            self._demand_rest(before)
             start = time.perf_counter_ns()
-            self._resume()
+            self._signal(signal.SIGCONT)
             self._channel.wait(timeout)
             self._signal(signal.SIGSTOP)
             end = time.perf_counter_ns()
@@ -156,6 +160,27 @@ class Cell:
             return [int(name) for name in os.listdir(f"/proc/{self.pid}/task")]
         except FileNotFoundError:
             return []
+
+    def fewest_filters(self) -> int:
+        """How many seccomp filters the least filtered of its threads has."""
+        counts = []
+        for thread in self.threads():
+            try:
+                with open(f"/proc/{self.pid}/task/{thread}/status") as status:
+                    counts += [int(n.split()[1]) for n in status if n.startswith(_FILTERS)]
+            except OSError:
+                continue
+        return min(counts, default=0)
+
+    def company(self) -> list[int]:
+        """Processes in the cell beside the confined one itself."""
+        parents = dict(_parents())
+        warden = parents.get(self.pid)
+        return [
+            pid
+            for pid in parents
+            if pid != self.pid and warden is not None and _descends(pid, warden, parents)
+        ]
 
     def regions(self, executable: bool = False, name: str = "") -> list[tuple[int, int, str]]:
         """Its memory map as (start, end, path); only what can execute, or whose path has a name."""
@@ -226,13 +251,17 @@ class Cell:
 
     def _resume(self) -> None:
         if self._at_rest is not None:
-            now = self._activity()
+            self._demand_rest(self._activity())
+        self._signal(signal.SIGCONT)
+
+    def _demand_rest(self, now: _Activity) -> None:
+        """A stopped cell that has run all the same is restless."""
+        if self._at_rest is not None:
             ran = now.ran - self._at_rest.ran
             # The last moments before a stop are counted late: only who was started again ran.
             if ran > _RESTLESS_NANOSECONDS and now.starts > self._at_rest.starts:
                 raise CellRestless(f"it ran for {ran / 1e6:.2f} ms while stopped")
         self._at_rest = None
-        self._signal(signal.SIGCONT)
 
     def _stands_still(self) -> bool:
         for thread in self.threads():
@@ -364,15 +393,36 @@ class Zygote:
         return Cell(channel, control, log)
 
 
+def _parents() -> Iterator[tuple[int, int]]:
+    """Every living process and its parent."""
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat") as stat:
+                    state, parent, *_ = stat.read().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if state != "Z":
+                yield int(name), int(parent)
+
+
+def _descends(pid: int, ancestor: int, parents: dict[int, int]) -> bool:
+    parent = parents.get(pid)
+    while parent and parent != ancestor:
+        parent = parents.get(parent)
+    return parent == ancestor
+
+
 def _close(files: list[int]) -> None:
     for file in files:
         os.close(file)
 
 
 def _environment(threads: int) -> dict[str, str]:
-    """Nothing of the caller's environment but where programs are found: no keys travel."""
-    path = os.environ.get("PATH", os.defpath)
-    return {**_ENVIRONMENT, "PATH": path, "OMP_NUM_THREADS": str(threads), "HOME": "/"}
+    """Nothing of the caller's but where programs and libraries are found: no keys travel."""
+    found = {name: os.environ[name] for name in _FINDING if name in os.environ}
+    own = {"PATH": os.defpath, "OMP_NUM_THREADS": str(threads), "HOME": "/"}
+    return {**_ENVIRONMENT, **own, **found}
 
 
 def _sealed_log(size: int) -> int:

@@ -12,6 +12,8 @@ from kernelmill.sandbox.policy import Limits, Policy, Tier
 _SCRATCH_MOUNT_POINTS = ("/dev/shm", "/mnt", "/media", "/srv", "/tmp")
 _SYSTEM_PATHS = ("/usr", "/lib", "/lib64", "/bin", "/etc", "/opt", "/sys", "/proc")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+OWN_FOLDER = "/proc/self"
+"""Where drivers name their threads, and do not start if they cannot."""
 
 
 def python_paths() -> tuple[str, ...]:
@@ -62,17 +64,18 @@ def furnish_namespaces(limits: Limits) -> str:
     raise OSError("no folder to mount a scratch tmpfs on")
 
 
-def apply_limits(limits: Limits) -> None:
+def apply_limits(limits: Limits, address_space: bool) -> None:
     space = _address_space() + limits.memory_bytes
     for what, amount in (
-        (resource.RLIMIT_AS, space),
+        (resource.RLIMIT_AS, space if address_space else resource.RLIM_INFINITY),
         (resource.RLIMIT_FSIZE, limits.file_bytes),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_CPU, int(limits.lifetime_seconds * (os.cpu_count() or 1)) + 1),
         (resource.RLIMIT_NOFILE, 1024),
     ):
         _, hard = resource.getrlimit(what)
-        amount = amount if hard == resource.RLIM_INFINITY else min(amount, hard)
+        if hard != resource.RLIM_INFINITY:
+            amount = hard if amount == resource.RLIM_INFINITY else min(amount, hard)
         resource.setrlimit(what, (amount, amount))
 
 
@@ -81,26 +84,27 @@ def _address_space() -> int:
         return int(statistics.read().split()[0]) * resource.getpagesize()
 
 
-def make_read_only(scratch: str) -> None:
-    """Give up writing to the scratch folder too: from now on there is no file to write."""
+def make_read_only(folder: str, writing: tuple[str, ...] = ()) -> None:
+    """Give up writing to the scratch folder too, but for what is named: read a folder of it."""
     if landlock.abi():
         landlock.restrict(
-            [PathRule(path, write=False) for path in (*_SYSTEM_PATHS, *python_paths(), scratch)]
-            + [PathRule(path, write=True) for path in _DEVICES]
+            [PathRule(path, write=False) for path in (*_SYSTEM_PATHS, *python_paths(), folder)]
+            + [PathRule(path, write=True) for path in (*_DEVICES, *writing)]
         )
 
 
 def confine(policy: Policy, scratch: str) -> None:
     """Give up, for good, everything the policy does not grant."""
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
-    apply_limits(policy.limits)
+    apply_limits(policy.limits, address_space=not policy.devices)
     syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
     syscalls.drop_capabilities()
     if policy.tier < Tier.PARTIAL:
         return
     reading = (*_SYSTEM_PATHS, *python_paths())
+    own = (*policy.devices, OWN_FOLDER) if policy.devices else ()
     landlock.restrict(
         [PathRule(path, write=False) for path in reading]
-        + [PathRule(path, write=True) for path in (*_DEVICES, scratch)]
+        + [PathRule(path, write=True) for path in (*_DEVICES, *own, scratch)]
     )
-    seccomp.restrict(policy.may_execute)
+    seccomp.restrict(policy.may_execute, local_sockets=bool(policy.devices))

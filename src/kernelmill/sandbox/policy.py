@@ -24,7 +24,8 @@ class Tier(enum.IntEnum):
 
 class Limits(msgspec.Struct, frozen=True):
     memory_bytes: int = 8 * GIB
-    """Resident memory of the whole cell, and address space beyond what the zygote has."""
+    """Resident memory of the whole cell, and address space beyond what the zygote has (a cell with
+    devices of its own may reserve as much as it likes)."""
     processes: int = 256
     """Processes and threads together."""
     lifetime_seconds: float = 3600.0
@@ -40,4 +41,7 @@ class Policy(msgspec.Struct, frozen=True):
     limits: Limits = Limits()
     may_execute: bool = False
     """Whether the cell may fork and execute programs: builds need it, candidates do not."""
+    devices: tuple[str, ...] = ()
+    """Device files it may use beside the harmless ones. Drivers reserve far more address space than
+    there is memory, so with any of them only what is resident is limited."""
     tier: Tier = Tier.FULL

@@ -4,9 +4,18 @@ import ctypes
 import errno
 import struct
 
-from kernelmill.sandbox.syscalls import MACHINE, PR_SET_PDEATHSIG, PR_SET_SECCOMP, prctl
+from kernelmill.sandbox.syscalls import (
+    MACHINE,
+    PR_SET_PDEATHSIG,
+    PR_SET_SECCOMP,
+    check,
+    prctl,
+    syscall,
+)
 
 _MODE_FILTER = 2
+_SECCOMP = {"x86_64": 317, "aarch64": 277}
+_SET_FILTER, _ALL_THREADS = 1, 1
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _CLONE_THREAD = 0x00010000
 _CLONE_VFORK = 0x00004000
@@ -16,7 +25,7 @@ _X32_BIT = 0x40000000
 # name -> (x86_64, aarch64); None where the architecture has no such call
 _NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "acct": (163, 89), "add_key": (248, 217), "bpf": (321, 280), "chroot": (161, 51),
-    "clone": (56, 220), "clone3": (435, 435), "delete_module": (176, 106),
+    "clone": (56, 220), "clone3": (435, 435), "connect": (42, 203), "delete_module": (176, 106),
     "execve": (59, 221), "execveat": (322, 281), "finit_module": (313, 273), "fork": (57, None),
     "fsconfig": (431, 431), "fsmount": (432, 432), "fsopen": (430, 430), "fspick": (433, 433),
     "init_module": (175, 105), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
@@ -36,6 +45,7 @@ _NUMBERS: dict[str, tuple[int | None, int | None]] = {
 _FOR_PROGRAMS = frozenset({"clone", "clone3", "execve", "execveat", "fork", "vfork"})
 """Refused only where the policy forbids starting programs."""
 _SPECIAL = frozenset({"clone", "clone3", "fcntl", "prctl"})
+_AF_UNIX = 1
 _F_SETSIG = 10
 """With timer_create and mq_notify: the ways to have the kernel send oneself a SIGCONT."""
 _NUMBER_AT, _ARCH_AT, _FIRST_ARGUMENT_AT, _SECOND_ARGUMENT_AT = 0, 4, 16, 24
@@ -55,8 +65,11 @@ def supported() -> bool:
     return MACHINE in _AUDIT_ARCH
 
 
-def program(may_execute: bool) -> bytes:
-    """The filter as BPF instructions: refused calls answer EPERM, all others are allowed."""
+def program(may_execute: bool, local_sockets: bool = False) -> bytes:
+    """The filter as BPF instructions: refused calls answer EPERM, all others are allowed.
+
+    `local_sockets` may be made, not connected: the driver of a GPU listens on one of its own.
+    """
     column = 0 if MACHINE == "x86_64" else 1
     numbers = {name: pair[column] for name, pair in _NUMBERS.items()}
     code = [
@@ -70,7 +83,15 @@ def program(may_execute: bool) -> bytes:
     for name, number in numbers.items():
         if number is None or name in _SPECIAL or (may_execute and name in _FOR_PROGRAMS):
             continue
+        if name == "socket" and local_sockets:
+            continue
         code += [_instruction(_JUMP_EQUAL, number, 0, 1), _refuse(errno.EPERM)]
+    if local_sockets:
+        code += _when(
+            numbers["socket"],
+            _FIRST_ARGUMENT_AT,
+            [_instruction(_JUMP_EQUAL, _AF_UNIX, 1, 0), _refuse(errno.EPERM)],
+        )
     code += _when(
         numbers["prctl"],
         _FIRST_ARGUMENT_AT,
@@ -109,9 +130,18 @@ class _Program(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
 
 
-def restrict(may_execute: bool) -> None:
+def restrict(may_execute: bool, local_sockets: bool = False) -> None:
     """Install the filter for this process and all it will start. Needs no_new_privs."""
-    instructions = program(may_execute)
+    instructions = program(may_execute, local_sockets)
     buffer = ctypes.create_string_buffer(instructions, len(instructions))
     description = _Program(len(instructions) // 8, ctypes.addressof(buffer))
     prctl(PR_SET_SECCOMP, _MODE_FILTER, ctypes.byref(description))
+
+
+def forbid_programs() -> None:
+    """No thread of this process may fork or execute any more."""
+    instructions = program(may_execute=False, local_sockets=True)
+    buffer = ctypes.create_string_buffer(instructions, len(instructions))
+    description = _Program(len(instructions) // 8, ctypes.addressof(buffer))
+    number = _SECCOMP[MACHINE]
+    check(syscall(number, _SET_FILTER, _ALL_THREADS, ctypes.byref(description)), "seccomp")

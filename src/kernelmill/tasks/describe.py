@@ -24,7 +24,7 @@ def probe(channel: Channel, arguments: dict[str, Any], _scratch: str) -> None:
     torch.set_grad_enabled(False)
     request = channel.receive().body
     try:
-        module = TaskModule(request["source"], request["scale"])
+        module = TaskModule(request["source"], request["scale"], request["device"])
         task = describe_task(module, request)
         channel.send({"task": msgspec.to_builtins(task)})
     except Exception as error:

@@ -26,7 +26,8 @@ class Draw(NamedTuple):
 class TaskModule:
     """The namespace of a task file, with its size constants under control."""
 
-    def __init__(self, source: str, scale: str) -> None:
+    def __init__(self, source: str, scale: str, device: str = "cpu") -> None:
+        self._device = torch.device(device)
         self._module = types.ModuleType("kernelmill_task")
         exec(compile(source, "<task>", "exec"), self._module.__dict__)
         scales = getattr(self._module, "SCALES", {})
@@ -64,19 +65,21 @@ class TaskModule:
 
     def inputs(self, seed: int) -> list[Any]:
         torch.manual_seed(seed)
-        inputs = self._module.get_inputs()
+        with self._device:
+            inputs = self._module.get_inputs()
         if not isinstance(inputs, list | tuple):
             raise UnusableTask("get_inputs() does not return a list")
-        return list(inputs)
+        return [moved(value, self._device) for value in inputs]
 
     def model(self, seed: int) -> nn.Module:
         torch.manual_seed(seed)
-        arguments = self.init_arguments()
-        torch.manual_seed(seed)
-        model = self._module.Model(*arguments)
+        with self._device:
+            arguments = self.init_arguments()
+            torch.manual_seed(seed)
+            model = self._module.Model(*arguments)
         if not isinstance(model, nn.Module):
             raise UnusableTask("Model is not a torch.nn.Module")
-        return model
+        return model.to(self._device)
 
     def draw(self, constants: Constants, flavour: str, seed: int, change: str = "nothing") -> Draw:
         """A model with random state and inputs of one flavour; the same again for one seed.
@@ -87,16 +90,27 @@ class TaskModule:
             model = self.model(seed)
             inputs = self.inputs(seed + (101 if change == "inputs" else 1))
         if change != "state":
-            randomise_state(model, torch.Generator().manual_seed(seed + 2))
-        generator = torch.Generator().manual_seed(seed + 3)
+            randomise_state(model, torch.Generator(self._device).manual_seed(seed + 2))
+        generator = torch.Generator(self._device).manual_seed(seed + 3)
         return Draw(model, _Flavouring(flavour, generator).apply(inputs))
+
+
+def moved(value: Any, device: torch.device) -> Any:
+    """The same on a device: a tensor, or a container of some."""
+    if isinstance(value, torch.Tensor):
+        return value.to(device)
+    if isinstance(value, list | tuple):
+        return type(value)(moved(item, device) for item in value)
+    if isinstance(value, dict):
+        return {key: moved(item, device) for key, item in value.items()}
+    return value
 
 
 def randomise_state(model: nn.Module, generator: torch.Generator) -> None:
     """Move parameters and buffers off their defaults, so that none of them can be assumed."""
 
     def noise(like: torch.Tensor) -> torch.Tensor:
-        return torch.randn(like.shape, generator=generator).to(like.dtype)
+        return torch.randn(like.shape, generator=generator, device=generator.device).to(like.dtype)
 
     with torch.no_grad():
         for parameter in model.parameters():
@@ -129,7 +143,11 @@ class _Flavouring:
     def __init__(self, flavour: str, generator: torch.Generator) -> None:
         self._flavour = flavour
         self._generator = generator
-        self._start = float(torch.rand((), generator=generator)) * (1 - _HOLLOW_SHARE)
+        self._start = float(torch.rand((), **self._drawn)) * (1 - _HOLLOW_SHARE)
+
+    @property
+    def _drawn(self) -> dict[str, Any]:
+        return {"generator": self._generator, "device": self._generator.device}
 
     def apply(self, value: Any) -> Any:
         if isinstance(value, list | tuple):
@@ -138,10 +156,10 @@ class _Flavouring:
             return value
         match self._flavour:
             case "symmetric":
-                signs = torch.randint(0, 2, value.shape, generator=self._generator) * 2 - 1
+                signs = torch.randint(0, 2, value.shape, **self._drawn) * 2 - 1
                 return value * signs.to(value.dtype)
             case "heavy":
-                factor = torch.exp(0.8 * torch.randn(value.shape, generator=self._generator))
+                factor = torch.exp(0.8 * torch.randn(value.shape, **self._drawn))
                 return value * factor.to(value.dtype)
             case "large":
                 return value * _LARGE

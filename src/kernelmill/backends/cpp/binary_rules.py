@@ -95,8 +95,22 @@ def _table(elf: ELFFile, name: str) -> list[Symbol]:
     return list(section.iter_symbols())
 
 
+class Allowance(NamedTuple):
+    """What libraries of a tool chain may have beside that of plain C++."""
+
+    imports: re.Pattern[str]
+    data: re.Pattern[str]
+
+
+_PLAIN = Allowance(re.compile(r"(?!)"), re.compile(r"(?!)"))
+
+
 def check_library(
-    library: bytes, name: str, called: set[str], framework_allowed: bool = False
+    library: bytes,
+    name: str,
+    called: set[str],
+    framework_allowed: bool = False,
+    allowance: Allowance = _PLAIN,
 ) -> list[Finding]:
     """Findings in a built library, from which model.py calls these functions."""
     try:
@@ -109,7 +123,7 @@ def check_library(
             "compute in your own code, with the standard library's maths and OpenMP only",
         )
         for symbol in symbols.imported
-        if not _allowed(symbol, framework_allowed)
+        if not _allowed(symbol, framework_allowed) and not allowance.imports.match(symbol)
     ]  # fmt: skip
     findings += [
         Finding("foreign-function", name, f"has no {symbol}", "call functions of your own only")
@@ -119,6 +133,7 @@ def check_library(
         findings += [
             Finding("state", name, f"keeps {symbol} between calls", "use local variables")
             for symbol in symbols.state
+            if not allowance.data.match(symbol)
         ]
     return findings
 

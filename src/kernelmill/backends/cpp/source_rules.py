@@ -12,8 +12,10 @@ _COMMENT_OR_STRING = re.compile(
 _OPENMP = "use OpenMP for parallel work"
 _NOT_IN_A_KERNEL = "a kernel computes from its arguments and writes its outputs, no more"
 
-# (rule, pattern over tokens, what to do instead)
-_TOKENS: tuple[tuple[str, str, str], ...] = (
+Rule = tuple[str, str, str]
+"""Its name, a pattern over tokens, what to do instead."""
+
+_TOKENS: tuple[Rule, ...] = (
     ("assembly", r"\b(?:asm|__asm__|__asm)\b", "use intrinsics or vector extensions"),
     ("threads", r"\bstd\s*::\s*(?:thread|jthread|async)\b|\bpthread_create\b", _OPENMP),
     ("dynamic-loading", r"\b(?:dlopen|dlsym|dlmopen|dl_iterate_phdr|_r_debug)\b",
@@ -50,16 +52,28 @@ _ALLOWED_FRAMEWORK = frozenset(
 )
 
 
-def check_text(text: str, file: str, framework_allowed: bool = False) -> list[Finding]:
-    """All findings in one file. With the framework allowed, only its allocation is."""
-    return list(_check(text, file, framework_allowed))
+def check_text(
+    text: str,
+    file: str,
+    framework_allowed: bool = False,
+    rules: tuple[Rule, ...] = (),
+    assembly: bool = False,
+) -> list[Finding]:
+    """All findings in one file. With the framework allowed, only its allocation is.
+
+    `rules` are a backend's own; some need `assembly`.
+    """
+    everywhere = tuple(rule for rule in _TOKENS if not (assembly and rule[0] == "assembly"))
+    chosen = (*everywhere, *rules, *(() if framework_allowed else (_FRAMEWORK,)))
+    return list(_check(text, file, framework_allowed, chosen))
 
 
-def _check(text: str, file: str, framework_allowed: bool) -> Iterator[Finding]:
+def _check(
+    text: str, file: str, framework_allowed: bool, rules: tuple[Rule, ...]
+) -> Iterator[Finding]:
     code = _COMMENT_OR_STRING.sub(lambda match: _blank(match.group()), text)
-    rules = _TOKENS if framework_allowed else (*_TOKENS, _FRAMEWORK)
     for rule, pattern, instead in rules:
-        for match in re.finditer(pattern, code):
+        for match in re.finditer(pattern, code, re.MULTILINE):
             word = " ".join(match.group().rstrip("(").split())
             yield Finding(rule, _place(file, code, match.start()), f"uses {word}", instead)
     if framework_allowed:

@@ -33,7 +33,7 @@ def compile_sources(channel: Channel, arguments: dict[str, Any], scratch: str) -
     if done.returncode != 0 or not library.is_file():
         channel.send({"status": done.returncode or 1, "output": output, "instructions": []})
         return
-    found = _uncommon_instructions(library)
+    found = _uncommon_instructions(library) if arguments["inspected"] else []
     body = {"status": 0, "output": output, "instructions": found}
     channel.send(body, (os.open(library, os.O_RDONLY),))
 
@@ -49,6 +49,10 @@ def _uncommon_instructions(library: Path) -> list[str]:
     return sorted(found)
 
 
+def _listed(value: Any) -> list[Any]:
+    return [value] if isinstance(value, str) else list(value or [])
+
+
 def record_extension(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
     """Entry: import a `load_inline` candidate and note what it asks to be built."""
     from torch.utils import cpp_extension
@@ -59,11 +63,11 @@ def record_extension(channel: Channel, arguments: dict[str, Any], scratch: str) 
     asked: dict[str, Any] = {}
 
     def record(name: str, cpp_sources: Any, functions: Any = None, **options: Any) -> None:
-        if options.get("cuda_sources"):
+        on_device = _listed(options.get("cuda_sources"))
+        if on_device and not arguments["with_cuda"]:
             raise ValueError("cuda_sources: the cpp backend builds C++ only")
-        sources = [cpp_sources] if isinstance(cpp_sources, str) else list(cpp_sources)
-        names = [functions] if isinstance(functions, str) else list(functions or [])
-        asked.update(name=name, sources=sources, functions=names)
+        sources, names = _listed(cpp_sources), _listed(functions)
+        asked.update(name=name, sources=sources, cuda_sources=on_device, functions=names)
         raise Asked
 
     cpp_extension.load_inline = record  # type: ignore[assignment]

@@ -1,0 +1,93 @@
+"""What does a verdict on a GPU cost, against KernelBench's own evaluation of the same candidate?
+
+    python benchmarks/gpu_verify_cost.py PATH/TO/KernelBench [--tasks softmax ...] [--repeats 3]
+
+verdict: a warm judge, a candidate it has not seen: compiled, checked on ten or so cases, measured
+         against eager in interleaved rounds.
+usual:   a fresh process runs KernelBench's eval_kernel_against_ref: five trials, a hundred timed
+         calls of each side. "evaluation" leaves out starting the process and importing.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+
+from kernelmill.backends import get_backend
+from kernelmill.candidate import Candidate, Origin, read_candidate
+from kernelmill.judge import Judge, Settings
+from kernelmill.tasks import Task, load_suite
+
+HERE = Path(__file__).parent
+AT_GPU_SCALE = "\nglobals().update(SCALES['gpu'])\n"
+
+
+class Usual(NamedTuple):
+    process: float
+    evaluation: float
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("checkout", type=Path)
+    parser.add_argument("--tasks", nargs="*", default=["softmax", "gelu", "layer_norm", "matmul"])
+    parser.add_argument("--repeats", type=int, default=3)
+    arguments = parser.parse_args()
+    table = Table("task", "verdict s", "usual s", "ratio", "evaluation s", "ratio")
+    with Judge(get_backend("triton"), Settings()) as judge:
+        for name in arguments.tasks:
+            task = judge.describe(load_suite(f"starter/{name}")[0], "gpu")
+            example = read_candidate(judge.backend.examples() / "starter" / name, Origin.SHIPPED)
+            judge.verify(task, example)
+            verdict = statistics.median(
+                timed_verdict(judge, task, unseen(example, repeat))
+                for repeat in range(arguments.repeats)
+            )
+            usual = usual_cost(arguments.checkout, task, example)
+            cells = (verdict, usual.process, usual.process / verdict)
+            cells = (*cells, usual.evaluation, usual.evaluation / verdict)
+            table.add_row(name, *(f"{cell:.2f}" for cell in cells))
+    Console().print(table)
+
+
+def unseen(candidate: Candidate, number: int) -> Candidate:
+    files = {**candidate.files, "model.py": f"{candidate.files['model.py']}\n# {number}\n"}
+    return Candidate(files, candidate.origin, candidate.name)
+
+
+def timed_verdict(judge: Judge, task: Task, candidate: Candidate) -> float:
+    start = time.perf_counter()
+    verdict = judge.verify(task, candidate)
+    assert verdict.passed, [feedback.text() for feedback in verdict.feedback]
+    return time.perf_counter() - start
+
+
+def usual_cost(checkout: Path, task: Task, candidate: Candidate) -> Usual:
+    with tempfile.TemporaryDirectory() as folder:
+        reference, kernel = Path(folder) / "reference.py", Path(folder) / "candidate.py"
+        reference.write_text(task.source + AT_GPU_SCALE)
+        kernel.write_text(candidate.files["model.py"])
+        program = HERE / "parts" / "kernelbench_eval.py"
+        start = time.perf_counter()
+        done = subprocess.run(
+            [sys.executable, program, checkout, reference, kernel, "triton"],
+            capture_output=True,
+            text=True,
+        )
+        process = time.perf_counter() - start
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout.strip().splitlines()[-1])
+    assert said["correct"], said
+    return Usual(process, said["seconds"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""Static rules on CUDA text: those of C++, and what a kernel on a device has no use for."""
+
+import re
+from collections.abc import Iterable
+
+from kernelmill.backends.base import Finding
+from kernelmill.backends.cpp.source_rules import Rule, check_text
+
+_LAUNCHER = "launch kernels on the stream that is handed in, and return"
+
+_RULES: tuple[Rule, ...] = (
+    ("streams", r"\bcuda(?:Stream|Event|Graph|Launch(?:Host)?Func|StreamAddCallback)\w*\s*\("
+     r"|\bcu(?:Stream|Event|Graph|Launch|Ctx)\w*\s*\(", _LAUNCHER),
+    ("device-memory", r"\bcuda(?:Malloc(?!Async)|HostAlloc|HostRegister|Free(?!Async)|Ipc)\w*\s*\("
+     r"|\bcuMem\w+\s*\(", "work in the memory that is handed in, or cudaMallocAsync on its stream"),
+    ("device-settings", r"\bcuda(?:DeviceSet|SetDevice|Ctx|Profiler)\w*\s*\(|accessPolicyWindow",
+     "leave the device as it is"),
+    ("device-variable", r"^\s*(?:static\s+|extern\s+)*__(?:device__|managed__)\s+"
+     r"(?:static\s+|volatile\s+)*[\w:<>]+\s+\w+\s*(?:\[|=|;)", "keep nothing between calls"),
+    ("vendor-library", r"\b(?:cublas|cudnn|cusparse|cufft|cusolver|nvrtc)\w*\b|\bcutlass\s*::",
+     "write it yourself"),
+)  # fmt: skip
+_KERNEL = re.compile(
+    r"__global__\s+(?:static\s+|inline\s+)*void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\("
+    r"|__global__\s+__launch_bounds__\s*\([^)]*\)\s*void\s+(\w+)\s*\("
+)
+
+
+def check_cuda(text: str, file: str) -> list[Finding]:
+    """All findings in one file."""
+    return check_text(text, file, rules=_RULES, assembly=True)
+
+
+def own_kernels(texts: Iterable[str]) -> tuple[str, ...]:
+    """Names of the kernels that sources define."""
+    return tuple(one or other for text in texts for one, other in _KERNEL.findall(text))

@@ -1,0 +1,39 @@
+"""What the backends for NVIDIA GPUs have in common."""
+
+import functools
+import shutil
+import subprocess
+
+from kernelmill.backends.base import Requirement
+
+_SECONDS = 20.0
+_HOPPER = "9.0"
+
+
+def device_requirement() -> Requirement:
+    return Requirement("NVIDIA GPU", device_name(), "a machine with a GPU and NVIDIA's driver")
+
+
+def device_name() -> str:
+    """The name of the first device; empty where there is none."""
+    return _ask("name")
+
+
+def architecture() -> str:
+    """What to compile for: the first device's, or Hopper where there is none."""
+    major, _, minor = (_ask("compute_cap") or _HOPPER).partition(".")
+    # From Hopper on, matrix and copy instructions belong to one architecture alone.
+    return f"sm_{major}{minor}{'a' if int(major) >= 9 else ''}"
+
+
+@functools.cache
+def _ask(what: str) -> str:
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return ""
+    command = [program, f"--query-gpu={what}", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.partition("\n")[0].strip() if done.returncode == 0 else ""

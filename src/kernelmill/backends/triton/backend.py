@@ -1,0 +1,89 @@
+"""Triton candidates: Python files whose kernels are compiled when they are first called."""
+
+import importlib.metadata
+import importlib.util
+from pathlib import PurePosixPath
+
+from kernelmill.backends.base import Backend, BuildFailed, Built, Device, Finding, Requirement
+from kernelmill.backends.nvidia import device_name
+from kernelmill.backends.python_rules import KernelLanguage, PythonRules, kernel_names
+from kernelmill.candidate import MODEL_FILE, Candidate
+from kernelmill.errors import BackendUnavailable
+from kernelmill.sandbox import Zygote
+
+_HOST_NAMES = frozenset("Config autotune cdiv heuristics jit language next_power_of_2".split())
+_LANGUAGE = KernelLanguage(
+    modules={"triton": _HOST_NAMES, "triton.language": frozenset({"constexpr", "dtype"})
+             | frozenset("float16 bfloat16 float32 float64 int8 int16 int32 int64 int1".split())},
+    decorators=frozenset({"triton.jit", "jit"}),
+    dressings=frozenset({"triton.autotune", "triton.heuristics", "autotune", "heuristics"}),
+)  # fmt: skip
+_WARM = "kernelmill.backends.triton.warm"
+_INTERPRETER = "kernelmill.backends.triton.interpreted"
+_RULES = PythonRules(language=_LANGUAGE)
+
+
+class TritonBackend(Backend):
+    """On a machine without a GPU, Triton's interpreter says whether a kernel is right."""
+
+    name = "triton"
+    title = "NVIDIA GPU, Triton"
+
+    def __init__(self) -> None:
+        self.measures = bool(device_name())
+        self.device = Device.CUDA if self.measures else Device.CPU
+        self.zygote_modules = (_WARM,) if self.measures else (_INTERPRETER,)
+
+    def requirements(self) -> list[Requirement]:
+        found = device_name() or "none: the interpreter judges correctness, on the processor"
+        return [
+            Requirement("Triton", _version(), "pip install triton (torch for CUDA brings it)"),
+            Requirement("NVIDIA GPU", found, ""),
+        ]
+
+    def toolchain(self) -> str:
+        version = _version()
+        if not version:
+            raise BackendUnavailable("the triton backend needs Triton: pip install triton")
+        return f"Triton {version}" + ("" if self.measures else ", interpreted")
+
+    def inspect_sources(self, candidate: Candidate) -> list[Finding]:
+        findings = [
+            finding
+            for file, text in candidate.files.items()
+            if PurePosixPath(file).suffix == ".py"
+            for finding in _RULES.check(text, file)
+        ]
+        if not findings and not self._kernels(candidate):
+            findings.append(
+                Finding(
+                    "no-kernel", MODEL_FILE, "the candidate has no Triton kernel",
+                    "write one with @triton.jit and launch it in forward",
+                )
+            )  # fmt: skip
+        return findings
+
+    def build(self, candidate: Candidate, zygote: Zygote) -> Built:
+        """Triton compiles for the arguments of a call: there is nothing to build before it."""
+        try:
+            kernels = self._kernels(candidate)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            raise BuildFailed("syntax", f"not valid Python: {error}", ()) from error
+        return Built({}, kernels=kernels, compiles_at_run_time=self.measures)
+
+    def inspect_build(self, candidate: Candidate, built: Built) -> list[Finding]:
+        return []
+
+    def _kernels(self, candidate: Candidate) -> tuple[str, ...]:
+        return tuple(
+            name
+            for file, text in candidate.files.items()
+            if PurePosixPath(file).suffix == ".py"
+            for name in kernel_names(text, _LANGUAGE)
+        )
+
+
+def _version() -> str:
+    if importlib.util.find_spec("triton") is None:
+        return ""
+    return importlib.metadata.version("triton")

@@ -1,0 +1,137 @@
+"""The examiner, as the judge talks to it."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from kernelmill.errors import TaskError
+from kernelmill.judge.cases import CaseBook, secret_seed
+from kernelmill.judge.cuda.protocol import (
+    ArenaShared,
+    Audited,
+    AuditRequest,
+    CaseCompared,
+    CaseMade,
+    CaseRequest,
+    CompareRequest,
+    Hardware,
+    RingMade,
+)
+from kernelmill.judge.protocol import Done, OutputTensor
+from kernelmill.judge.subject import (
+    RunnerRaised,
+    Subject,
+    blaming_reference,
+    close_files,
+)
+from kernelmill.sandbox import CellFailure
+from kernelmill.tasks.task import Task, Variant
+
+_SECONDS = 120.0
+_MAKE_SECONDS = 300.0
+
+_Answer = TypeVar("_Answer")
+
+
+class DeviceCase(NamedTuple):
+    """A case that lies with the examiner; the judge knows how to ask for it."""
+
+    variant: Variant
+    flavour: str
+    request: CaseRequest
+    made: CaseMade
+    examiner: "Examiner"
+
+    @property
+    def seed(self) -> int:
+        return self.request.seed
+
+    @property
+    def bytes(self) -> int:
+        return self.made.bytes
+
+    def close(self) -> None:
+        if not self.examiner.subject.cell.closed:
+            self.examiner.forget(self.request)
+
+
+class Examiner:
+    """Raises ReferenceLost where it fails, but for `make_case` and `make_ring`: those raise
+    CellFailure or RunnerRaised, for the task's fault it may be."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+
+    def hardware(self) -> Hardware:
+        return self._ask("hardware", Hardware)
+
+    def make_case(self, request: CaseRequest) -> CaseMade:
+        return self.subject.ask(_body("case", case=request), CaseMade, _MAKE_SECONDS)
+
+    def make_ring(self, **wishes: Any) -> RingMade:
+        return self.subject.ask(_body("make_ring", **wishes), RingMade, _MAKE_SECONDS)
+
+    def forget(self, request: CaseRequest) -> None:
+        self._ask("forget", Done, case=request)
+
+    def block(self) -> int:
+        """An open file that stands for the block inputs are given in."""
+        with blaming_reference():
+            _, files = self.subject.ask_for_files({"do": "given"}, Done, _SECONDS)
+        file, *uninvited = files
+        close_files(uninvited)
+        return file
+
+    def adopt(self, arena: ArenaShared, file: int) -> None:
+        """Look into this block of a runner's from now on."""
+        body = {"do": "adopt", **msgspec.to_builtins(arena)}
+        with blaming_reference():
+            self.subject.ask(body, Done, _SECONDS, (file,))
+
+    def release(self) -> None:
+        self._ask("release", Done)
+
+    def give(self, request: CaseRequest) -> None:
+        self._ask("give", Done, case=request)
+
+    def compare(self, request: CaseRequest, tensors: list[OutputTensor]) -> CaseCompared:
+        return self._ask("compare", CaseCompared, request=CompareRequest(request, tensors))
+
+    def refresh(self) -> None:
+        self._ask("refresh", Done, seed=secret_seed())
+
+    def audit(self, request: AuditRequest) -> Audited:
+        return self._ask("audit", Audited, request=request)
+
+    def quiet(self) -> float:
+        """Nanoseconds for known work. It must be stopped, and is again afterwards."""
+        with blaming_reference():
+            return float(self.subject.cell.timed({"do": "quiet"}, _SECONDS).nanoseconds)
+
+    def _ask(self, what: str, kind: type[_Answer], **more: Any) -> _Answer:
+        with blaming_reference():
+            return self.subject.ask(_body(what, **more), kind, _SECONDS)
+
+
+def _body(what: str, **more: Any) -> dict[str, Any]:
+    return {"do": what, **{name: msgspec.to_builtins(value) for name, value in more.items()}}
+
+
+class DeviceCaseBook(CaseBook[DeviceCase]):
+    def __init__(self, task: Task, examiner: Examiner) -> None:
+        self._task = task
+        self._examiner = examiner
+        super().__init__(task)
+
+    def make(self, variant: Variant, flavour: str) -> DeviceCase:
+        request = CaseRequest(variant.constants, flavour, secret_seed(), self._task.tolerance)
+        try:
+            made = self._examiner.make_case(request)
+        except (CellFailure, RunnerRaised) as error:
+            raise TaskError(f"{self._task.id}: no case could be made: {error}") from error
+        return DeviceCase(variant, flavour, request, made, self._examiner)
+
+
+def requests_of(cases: Sequence[DeviceCase]) -> list[CaseRequest]:
+    return [case.request for case in cases]

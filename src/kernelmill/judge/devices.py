@@ -1,0 +1,40 @@
+"""Which device a backend's candidates run on, and how the judge works there."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kernelmill.backends.base import Backend, Device
+from kernelmill.judge.bench import Bench
+from kernelmill.judge.cuda.bench import CudaBench, device_files
+from kernelmill.judge.host_bench import HostBench
+from kernelmill.judge.settings import Settings
+from kernelmill.sandbox import Zygote
+from kernelmill.tasks.task import Task
+
+
+class JudgedDevice(NamedTuple):
+    name: Device
+    modules: tuple[str, ...]
+    """Programs of its cells, imported by the warm process."""
+    open_bench: Callable[[Task, Zygote, Settings], Bench]
+    files: Callable[[], tuple[str, ...]] = tuple
+    """Device files that a cell which computes there must open."""
+
+
+_DEVICES = {
+    Device.CPU: JudgedDevice(Device.CPU, ("kernelmill.judge.runner",), HostBench),
+    Device.CUDA: JudgedDevice(
+        Device.CUDA,
+        (
+            "kernelmill.judge.runner",
+            "kernelmill.judge.cuda.runner",
+            "kernelmill.judge.cuda.examiner",
+        ),
+        CudaBench,
+        device_files,
+    ),
+}
+
+
+def device_of(backend: Backend) -> JudgedDevice:
+    return _DEVICES[backend.device]
