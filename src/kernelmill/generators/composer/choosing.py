@@ -1,10 +1,10 @@
 """Which decisions to take: from the context first, then the usual ones, then at random."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kernelmill.generators.base import Choice, Decisions, Hint, Proposal
-from kernelmill.generators.composer.decisions import CATALOGUE, is_choice, usual
+from kernelmill.generators.composer.decisions import CATALOGUE, Catalogue, is_choice
 
 _AS_THEY_ARE = 0.5
 """How often a draft without any context takes the usual choices."""
@@ -14,46 +14,48 @@ _BAD = -0.5
 _Worth = dict[tuple[str, Choice], float]
 
 
-def choose(proposal: Proposal, open_decisions: Sequence[str], cold: bool = False) -> Decisions:
+def choose(
+    proposal: Proposal,
+    open_decisions: Sequence[str],
+    cold: bool = False,
+    catalogue: Catalogue = CATALOGUE,
+) -> Decisions:
     """A choice for every open decision; the same again for the same proposal.
 
     Whoever is `cold` does not know what is usual: without advice every decision is a lot.
     """
     dice = random.Random(proposal.seed)
-    start = _drawn(open_decisions, dice) if cold else _usual(open_decisions)
+    choices = {name: one.choices for name, one in catalogue.items() if name in open_decisions}
+    start = {name: dice.choice(some) if cold else some[0] for name, some in choices.items()}
     tried = [hint.decisions for hint in proposal.context if hint.decisions]
     at_hand: Decisions = {}
     if proposal.parent is not None:
         tried.append(proposal.parent.decisions)
         if proposal.parent.verdict.passed:
             at_hand = proposal.parent.decisions
-            start = _adopt(start, at_hand)
-    worth = _worth(proposal.context, at_hand)
-    advised = {name: _best(name, choice, worth, dice) for name, choice in start.items()}
+            start = _adopt(start, at_hand, catalogue)
+    worth = _worth(proposal.context, at_hand, catalogue)
+    advised = {
+        name: _best(name, choice, choices[name], worth, dice) for name, choice in start.items()
+    }
     if advised != start and not _was_tried(advised, tried):
         return advised
     if not cold and (proposal.seed == 0 or (not tried and dice.random() < _AS_THEY_ARE)):
         return start
     if cold and not _was_tried(start, tried):
         return start
-    return _explore(advised, tried, worth, dice)
+    return _explore(advised, choices, tried, worth, dice)
 
 
-def _usual(names: Sequence[str]) -> Decisions:
-    return {name: choice for name, choice in usual().items() if name in names}
-
-
-def _drawn(names: Sequence[str], dice: random.Random) -> Decisions:
-    return {name: dice.choice(CATALOGUE[name].choices) for name in CATALOGUE if name in names}
-
-
-def _adopt(start: Decisions, other: Decisions) -> Decisions:
+def _adopt(start: Decisions, other: Decisions, catalogue: Catalogue) -> Decisions:
     return start | {
-        name: choice for name, choice in other.items() if name in start and is_choice(name, choice)
+        name: choice
+        for name, choice in other.items()
+        if name in start and is_choice(name, choice, catalogue)
     }
 
 
-def _worth(context: Sequence[Hint], at_hand: Decisions) -> _Worth:
+def _worth(context: Sequence[Hint], at_hand: Decisions, catalogue: Catalogue) -> _Worth:
     """How well each choice went over everything shown.
 
     Credit and blame are shared by the choices in which a hint differs from what is at hand.
@@ -63,16 +65,17 @@ def _worth(context: Sequence[Hint], at_hand: Decisions) -> _Worth:
         told = [
             (name, choice)
             for name, choice in hint.decisions.items()
-            if is_choice(name, choice) and at_hand.get(name) != choice
+            if is_choice(name, choice, catalogue) and at_hand.get(name) != choice
         ]
         for key in told:
             worth[key] = worth.get(key, 0.0) + (hint.outcome or 0.0) / len(told)
     return worth
 
 
-def _best(name: str, start: Choice, worth: _Worth, dice: random.Random) -> Choice:
+def _best(
+    name: str, start: Choice, choices: Sequence[Choice], worth: _Worth, dice: random.Random
+) -> Choice:
     """What went well and better than the start; anything else where the start went badly."""
-    choices = CATALOGUE[name].choices
     known = worth.get((name, start), 0.0)
     highest = max(worth.get((name, choice), 0.0) for choice in choices)
     if highest > max(0.0, known) or known < _BAD:
@@ -87,7 +90,11 @@ def _was_tried(decisions: Decisions, tried: Sequence[Decisions]) -> bool:
 
 
 def _explore(
-    start: Decisions, tried: Sequence[Decisions], worth: _Worth, dice: random.Random
+    start: Decisions,
+    choices: Mapping[str, Sequence[Choice]],
+    tried: Sequence[Decisions],
+    worth: _Worth,
+    dice: random.Random,
 ) -> Decisions:
     """Change one or two decisions into something that was not tried yet, nor went badly."""
     changed = dict(start)
@@ -95,7 +102,7 @@ def _explore(
         changed = dict(start)
         count = min(len(start), dice.choice((1, 1, 2)))
         for name in dice.sample(sorted(start), k=count):
-            others = [choice for choice in CATALOGUE[name].choices if choice != start[name]]
+            others = [choice for choice in choices[name] if choice != start[name]]
             hopeful = [choice for choice in others if worth.get((name, choice), 0.0) >= 0]
             changed[name] = dice.choice(hopeful or others)
         if not _was_tried(changed, tried):
