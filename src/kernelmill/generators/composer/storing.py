@@ -2,11 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.scope import Unfit
-from kernelmill.generators.composer.graph import Graph
+from kernelmill.generators.composer.graph import Extent, Graph
 from kernelmill.generators.composer.lowering import Lowering
 from kernelmill.generators.composer.values import Buffer, Contract, Literal, Map, Value, View
 
@@ -17,14 +18,18 @@ class Storing(ABC):
     A subclass writes kernels. What it says is unfit for the kernel at hand is stored before.
     """
 
+    folds_places: ClassVar[bool] = False
+    """Whether it folds the place of an extreme element along any axis."""
+
     def __init__(self, graph: Graph, plan: Plan) -> None:
         self.graph = graph
         self.outputs: list[Buffer] = []
         self._plan = plan
-        self._stored: dict[int, Buffer] = {}
+        self._stored: dict[int, Any] = {}
+        """What stands for a value, by its id: memory, or something that reads memory."""
         self._keep: list[Value] = []
         self._scratch: list[Buffer] = []
-        lowering = Lowering(graph, plan)
+        lowering = Lowering(graph, plan, self.folds_places)
         values = lowering.run()
         self._numbers = lowering.numbers
         self._users = _users(values)
@@ -54,18 +59,18 @@ class Storing(ABC):
                     needed = unfit.value
                 if needed is value:
                     raise Declined(f"a {type(value).__name__.lower()} of this form") from unfit
-                self._store(needed, self._memory_for(needed))
+                self._store(needed, self._scratch_of(needed.shape, needed.dtype))
         self._stand_in(value, target)
 
-    def _memory_for(self, value: Value) -> Buffer:
-        buffer = Buffer(f"stored_{len(self._scratch)}", value.shape, value.dtype)
+    def _scratch_of(self, shape: Sequence[Extent], dtype: str) -> Buffer:
+        buffer = Buffer(f"stored_{len(self._scratch)}", shape, dtype)
         self._scratch.append(buffer)
         return buffer
 
-    def _stand_in(self, value: Value, buffer: Buffer) -> None:
-        """From now on `value` is read from memory."""
+    def _stand_in(self, value: Value, other: Value) -> None:
+        """From now on `other` is read wherever `value` is needed."""
         self._keep.append(value)
-        self._stored[id(value)] = buffer
+        self._stored[id(value)] = other
 
     def _unstored(self, value: Value) -> bool:
         return id(value) not in self._stored and not isinstance(value, Buffer | Literal)

@@ -28,6 +28,8 @@ _BINDING = {"|": 2, "^": 3, "&": 4, "<<": 5, ">>": 5, "+": 6, "-": 6, "*": 7, "/
 _COMPARISON, _SIGNED, _ATOM = 1, 8, 9
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 _LOGICAL = {"&&": "&", "||": "|"}
+_QUOTIENTS = {"floordiv": "//", "modulo": "%"}
+"""Of sizes, which are not negative."""
 
 
 class Term(NamedTuple):
@@ -125,6 +127,8 @@ class Language(ABC):
             return self.cast(arguments[0], _TYPES[function])
         if function.endswith("::max") and "numeric_limits" in function:
             return Term(str(2**63 - 1), "int64")
+        if function in _QUOTIENTS:
+            return _joined(_QUOTIENTS[function], *arguments, dtype="int")
         template = self.functions.get(function.partition("<")[0])
         if template is None:
             raise Declined(f"the function {function}")
@@ -166,9 +170,9 @@ class HostLanguage(Language):
     """Sizes, grids and numbers, computed before a launch."""
 
     functions: ClassVar[dict[str, str]] = {
-        "floordiv": "({0}) // ({1})", "modulo": "({0}) % ({1})", "larger": "max({0}, {1})",
+        "larger": "max({0}, {1})",
         "smaller": "min({0}, {1})", "std::sqrt": "math.sqrt({0})", "km::sqrt": "math.sqrt({0})",
-        "std::pow": "({0}) ** ({1})",
+        "std::pow": "pow({0}, {1})",
     }  # fmt: skip
 
     def __init__(self) -> None:
@@ -214,7 +218,6 @@ class KernelLanguage(Language):
         "km::copysign": "copysign({0}, {1})", "km::pow": "power({0}, {1})",
         "km::fmod": "fmod({0}, {1})", "km::remainder": "remainder({0}, {1})",
         "km::modulo": "floor_modulo({0}, {1})", "km::floordiv": "floor_quotient({0}, {1})",
-        "floordiv": "({0}) // ({1})", "modulo": "({0}) % ({1})",
         "larger": "tl.maximum({0}, {1})", "smaller": "tl.minimum({0}, {1})",
         "std::max": "tl.maximum({0}, {1})",
     } | {

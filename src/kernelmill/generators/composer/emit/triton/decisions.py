@@ -10,7 +10,8 @@ CATALOGUE: Catalogue = {
         (True, False), "compile for the sizes at hand, or once for all of them"
     ),
     "moments": Decision(
-        ("two-pass", "one-pass"), "variance from differences, or from squares in one pass"
+        ("joint", "two-pass", "one-pass"),
+        "variance with the mean in one pass, from differences, or from squares in one pass",
     ),
     "keep_rows": Decision(
         (True, False), "keep a row that fits in registers instead of reading it again"

@@ -1,18 +1,24 @@
 """A candidate in Triton: a kernel for every value that is stored."""
 
+from collections.abc import Sequence
+from typing import ClassVar
+
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.scope import Unfit
+from kernelmill.generators.composer.emit.triton.contraction import Contraction, Sums
 from kernelmill.generators.composer.emit.triton.launch import Launch
 from kernelmill.generators.composer.emit.triton.model import Model
-from kernelmill.generators.composer.emit.triton.rows import emit_nest
-from kernelmill.generators.composer.graph import Graph
+from kernelmill.generators.composer.emit.triton.rows import Long, Parts, Share, emit_nest
+from kernelmill.generators.composer.graph import Extent, Graph
 from kernelmill.generators.composer.storing import Storing, reaches
-from kernelmill.generators.composer.values import Apart, Attention, Buffer, Value
+from kernelmill.generators.composer.values import Apart, Attention, Buffer, Contract, Reduce, Value
 from kernelmill.generators.base import Declined
 from kernelmill.tasks.task import Task
 
 
 class TritonProgram(Storing):
+    folds_places: ClassVar[bool] = True
+
     def __init__(self, graph: Graph, plan: Plan) -> None:
         self.launches: list[Launch] = []
         super().__init__(graph, plan)
@@ -28,6 +34,40 @@ class TritonProgram(Storing):
         if isinstance(value, Attention | Apart):
             raise Declined(f"a {type(value).__name__.lower()} in Triton")
         contract = self._contract_under(value)
-        if contract is not None:
-            raise Declined("contract")
-        self.launches.append(emit_nest(value, target, self._plan, self._stored))
+        if contract is not None and self._emit_contraction(contract, value, target):
+            return
+        while True:
+            try:
+                self.launches.append(emit_nest(value, target, self._plan, self._stored))
+                return
+            except Long as long:
+                self._share(long.folds)
+
+    def _share(self, folds: Sequence[Reduce]) -> None:
+        """Have several programs fold a part of every row each; who needs the results joins them."""
+        share = Share(folds, self._plan, self._stored)
+        parts = Extent(str(share.parts), share.parts)
+        targets = [
+            [self._scratch_of([parts, *fold.shape], state.dtype) for state in share.states(fold)]
+            for fold in folds
+        ]
+        self.launches.append(share.launch(targets))
+        for fold, buffers in zip(folds, targets, strict=True):
+            self._stand_in(fold, Parts(fold, buffers))
+
+    def _emit_contraction(self, contract: Contract, value: Value, target: Buffer) -> bool:
+        """Whether the value is stored with it; otherwise the contraction alone is, in parts."""
+        contraction = Contraction(contract, self._plan, self._stored)
+        split = contraction.split
+        try:
+            if split == 1:
+                self.launches.append(contraction.launch(value, target))
+                return True
+            sums = Sums(f"stored_{len(self._scratch)}", contract, split)
+            self.launches.append(contraction.launch(contract, sums.whole, split))
+        except Unfit as unfit:
+            # A fold of the contraction's own sums has to wait for all of them.
+            raise Unfit(contract) if reaches(unfit.value, contract) else unfit from unfit
+        self._scratch.append(sums.whole)
+        self._stand_in(contract, sums)
+        return False

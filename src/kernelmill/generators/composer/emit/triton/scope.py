@@ -89,19 +89,25 @@ class Scope:
     """The body of a kernel, or of a loop in it."""
 
     def __init__(
-        self, frame: Frame, parent: "Scope | None" = None, variables: tuple[str, ...] = ()
+        self,
+        frame: Frame,
+        parent: "Scope | None" = None,
+        variables: tuple[str, ...] = (),
+        fence: bool = False,
     ) -> None:
         self.frame = frame
         self.parent = parent
         self.lines: list[str] = []
         self.names = set(variables)
-        self.condition: str = ""
+        self._fence = fence
+        """Nothing moves out of it."""
+        self.condition = ""
         """What must hold where this scope's values are needed."""
         self._memo: dict[tuple[int, Index], str] = {}
         self._language = KernelLanguage(self._type_of, self._load)
 
-    def child(self, *variables: str) -> "Scope":
-        return Scope(self.frame, self, variables)
+    def child(self, *variables: str, fence: bool = False) -> "Scope":
+        return Scope(self.frame, self, variables, fence)
 
     def value(self, value: Value, index: Index) -> str:
         """An element (a tile of them) as an expression, written where it belongs."""
@@ -121,12 +127,18 @@ class Scope:
         self.frame.kept.append(value)
         self._memo[(id(value), index)] = code
 
+    def knows(self, value: Value, index: Index) -> bool:
+        return (id(value), index) in self._memo
+
+    def recall(self, value: Value, index: Index) -> str:
+        return self._memo[(id(value), index)]
+
     def _home(self, index: Index) -> "Scope":
         position = getattr(index, "position", None)
         texts = index.parts if position is None else (position,)
         wanted = {name for text in texts for name in _NAME.findall(text)}
         scope = self
-        while scope.parent is not None and not scope.condition and not wanted & scope.names:
+        while scope.parent is not None and not scope._fence and not wanted & scope.names:
             scope = scope.parent
         return scope
 
@@ -165,12 +177,14 @@ class Scope:
         tiles = self.frame.tiles_in(place)
         if self.frame.tiles_in(value) - tiles:
             raise Unfit(target)
+        if not tiles:  # a single element, of a value that has axes
+            place = f"tl.full({self.frame.shape(tiles)}, {place}, INDEX)"
         masks = self._masks(tiles)
         self.lines.append(f"tl.store({target.name} + {place}, {value}{_with_mask(masks)})")
 
     @contextmanager
     def guarded(self, condition: str) -> Iterator["Scope"]:
-        inner = Scope(self.frame, self)
+        inner = self.child(fence=True)
         if condition:
             inner.condition = self.assign(self._language.write(condition))
         yield inner
