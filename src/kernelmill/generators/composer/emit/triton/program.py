@@ -10,6 +10,7 @@ from kernelmill.generators.composer.emit.triton.launch import Launch
 from kernelmill.generators.composer.emit.triton.model import Model
 from kernelmill.generators.composer.emit.triton.rows import Long, Parts, Share, emit_nest
 from kernelmill.generators.composer.graph import Extent, Graph
+from kernelmill.generators.composer.lowering.contractions import summed_products
 from kernelmill.generators.composer.storing import Storing, reaches
 from kernelmill.generators.composer.values import Apart, Attention, Buffer, Contract, Reduce, Value
 from kernelmill.generators.base import Declined
@@ -34,8 +35,9 @@ class TritonProgram(Storing):
         if isinstance(value, Attention | Apart):
             raise Declined(f"a {type(value).__name__.lower()} in Triton")
         contract = self._contract_under(value)
-        if contract is not None and self._emit_contraction(contract, value, target):
-            return
+        if contract is not None and id(contract) not in self._stored:
+            if self._emit_contraction(contract, value, target):
+                return
         while True:
             try:
                 self.launches.append(emit_nest(value, target, self._plan, self._stored))
@@ -57,6 +59,10 @@ class TritonProgram(Storing):
 
     def _emit_contraction(self, contract: Contract, value: Value, target: Buffer) -> bool:
         """Whether the value is stored with it; otherwise the contraction alone is, in parts."""
+        form = contract.form
+        if form.window is None and "1" in (form.rows.code, form.columns.code):
+            self._stand_in(contract, summed_products(*contract.inputs, contract.shape))
+            return False
         contraction = Contraction(contract, self._plan, self._stored)
         split = contraction.split
         try:

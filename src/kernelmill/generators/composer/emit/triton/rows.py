@@ -378,7 +378,8 @@ class _Rows:
         for use, variables in zip(uses, found, strict=True):
             if variables != widest:
                 raise Unfit(use.value)
-        return [axis for axis, name in enumerate(names) if name in widest]
+        single = [name for name, extent in zip(names, self._shape, strict=True) if extent.code == "1"]
+        return [axis for axis, name in enumerate(names) if name in widest.union(single)]
 
     def _index(self) -> Index:
         outer = unravel("x", [self._shape[axis] for axis in self._outer])

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from kernelmill.generators.composer.emit.scope import Unfit
 from kernelmill.generators.composer.emit.triton.code import KernelLanguage, Term
@@ -50,7 +50,7 @@ class Folding(Protocol):
 class Frame:
     """What all scopes of one kernel share."""
 
-    def __init__(self, rank: int, stored: dict[int, Buffer]) -> None:
+    def __init__(self, rank: int, stored: dict[int, Any]) -> None:
         self.rank = rank
         self.stored = stored
         self.tiles: dict[str, Tile] = {}
@@ -63,6 +63,12 @@ class Frame:
         self.numbers = count()
         self.folding: Folding | None = None
         self.contraction: Contract | None = None
+
+    def standing_for(self, value: Value) -> Value:
+        """What is read instead of a value."""
+        while id(value) in self.stored:
+            value = self.stored[id(value)]
+        return value
 
     def add_tile(self, tile: Tile) -> None:
         self.tiles[tile.name] = tile
@@ -111,7 +117,7 @@ class Scope:
 
     def value(self, value: Value, index: Index) -> str:
         """An element (a tile of them) as an expression, written where it belongs."""
-        value = self.frame.stored.get(id(value), value)
+        value = self.frame.standing_for(value)
         if isinstance(value, Literal):
             return value.code
         if isinstance(value, Buffer):
