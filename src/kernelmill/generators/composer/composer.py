@@ -1,7 +1,8 @@
-"""The generator that needs no model: it traces, plans, and writes C++."""
+"""The generator that needs no model: it traces, plans, and writes kernels."""
 
 import threading
-from typing import ClassVar
+from collections.abc import Callable
+from typing import ClassVar, NamedTuple
 
 import msgspec
 
@@ -9,8 +10,10 @@ from kernelmill.candidate import Candidate, Origin
 from kernelmill.errors import GeneratorUnavailable, UsageError
 from kernelmill.generators.base import Declined, Draft, Generator, Proposal
 from kernelmill.generators.composer.choosing import choose
-from kernelmill.generators.composer.decisions import Plan
+from kernelmill.generators.composer.decisions import CATALOGUE, Catalogue, Plan
 from kernelmill.generators.composer.emit.program import Program
+from kernelmill.generators.composer.emit.triton import decisions as triton_decisions
+from kernelmill.generators.composer.emit.triton.program import TritonProgram
 from kernelmill.generators.composer.graph import Graph
 from kernelmill.sandbox import CellFailure, Limits, Policy, Zygote
 from kernelmill.tasks.task import Task
@@ -19,6 +22,19 @@ _TRACER = "kernelmill.generators.composer.trace"
 _COLD = "cold"
 _SECONDS = 180.0
 _LIMITS = Limits(memory_bytes=8 << 30)
+
+
+class Emitter(NamedTuple):
+    """Who writes for a backend, and what there is to decide."""
+
+    program: Callable[[Graph, Plan], Program | TritonProgram]
+    catalogue: Catalogue
+
+
+EMITTERS = {
+    "cpp": Emitter(Program, CATALOGUE),
+    "triton": Emitter(TritonProgram, triton_decisions.CATALOGUE),
+}
 
 
 class Composer(Generator):
@@ -34,17 +50,19 @@ class Composer(Generator):
         self._cold = mode == _COLD
         self._zygote: Zygote | None = None
         self._graphs: dict[str, Graph | Declined] = {}
-        self._open: dict[str, list[str]] = {}
+        self._open: dict[tuple[str, str], list[str]] = {}
         self._lock = threading.Lock()
 
     def check(self, backend: str) -> None:
-        if backend != "cpp":
+        if backend not in EMITTERS:
             raise GeneratorUnavailable(f"the composer does not write for backend {backend!r} yet")
 
     def write(self, proposal: Proposal) -> Draft:
         graph = self.trace(proposal.task)
-        decisions = choose(proposal, self._open_decisions(proposal.task, graph), self._cold)
-        program = Program(graph, Plan(decisions))
+        emitter = EMITTERS[proposal.backend]
+        names = self._open_decisions(proposal, graph, emitter)
+        decisions = choose(proposal, names, self._cold, emitter.catalogue)
+        program = emitter.program(graph, Plan(decisions, emitter.catalogue))
         candidate = Candidate(program.files(proposal.task), Origin.COMPOSER, proposal.task.id)
         return Draft(candidate, decisions, cost_usd=0.0)
 
@@ -58,13 +76,14 @@ class Composer(Generator):
             raise found
         return found
 
-    def _open_decisions(self, task: Task, graph: Graph) -> list[str]:
+    def _open_decisions(self, proposal: Proposal, graph: Graph, emitter: Emitter) -> list[str]:
         """Those that make a difference to its code."""
-        if task.digest not in self._open:
-            usual = Plan({})
-            Program(graph, usual).files(task)
-            self._open[task.digest] = sorted(usual.consulted)
-        return self._open[task.digest]
+        key = proposal.task.digest, proposal.backend
+        if key not in self._open:
+            usual = Plan({}, emitter.catalogue)
+            emitter.program(graph, usual).files(proposal.task)
+            self._open[key] = sorted(usual.consulted)
+        return self._open[key]
 
     def close(self) -> None:
         if self._zygote is not None:

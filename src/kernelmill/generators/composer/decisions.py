@@ -63,9 +63,7 @@ SERIAL_BELOW = 1 << 14
 class Plan:
     """One choice for every decision, by name; notes which of them made a difference."""
 
-    def __init__(
-        self, decisions: Mapping[str, Choice], catalogue: Catalogue = CATALOGUE
-    ) -> None:
+    def __init__(self, decisions: Mapping[str, Choice], catalogue: Catalogue = CATALOGUE) -> None:
         self._catalogue = catalogue
         self._choices = usual(catalogue) | {
             name: choice for name, choice in decisions.items() if is_choice(name, choice, catalogue)

@@ -48,6 +48,15 @@ class Term(NamedTuple):
         return self.dtype.startswith("float")
 
 
+_CONSTANTS = {
+    "km::inf": Term('float("inf")', "float32"),
+    "km::nan": Term('float("nan")', "float32"),
+    "true": Term("True", "bool"),
+    "false": Term("False", "bool"),
+    EDGE: Term("0", "int"),
+}
+
+
 def is_number(code: str) -> bool:
     return code.replace(".", "", 1).replace("e-", "", 1).isdigit()
 
@@ -92,11 +101,7 @@ class Language(ABC):
     def cast(self, term: Term, dtype: str) -> Term: ...
 
     def _name(self, text: str) -> Term:
-        constants = {"km::inf": ('float("inf")', "float32"), "km::nan": ('float("nan")', "float32"),
-                     "true": ("True", "bool"), "false": ("False", "bool"), EDGE: ("0", "int")}  # fmt: skip
-        if text in constants:
-            return Term(*constants[text])
-        return Term(text, self._type_of(text))
+        return _CONSTANTS.get(text) or Term(text, self._type_of(text))
 
     def _unary(self, sign: str, operand: Term) -> Term:
         if sign == "!":
@@ -128,7 +133,7 @@ class Language(ABC):
         if function.endswith("::max") and "numeric_limits" in function:
             return Term(str(2**63 - 1), "int64")
         if function in _QUOTIENTS:
-            return _joined(_QUOTIENTS[function], *arguments, dtype="int")
+            return _joined(_QUOTIENTS[function], arguments[0], arguments[1], "int")
         template = self.functions.get(function.partition("<")[0])
         if template is None:
             raise Declined(f"the function {function}")

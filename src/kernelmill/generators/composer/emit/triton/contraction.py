@@ -49,7 +49,9 @@ class Sums(Buffer):
     def emit(self, scope: "Scope", index: Index) -> str:  # type: ignore[override]
         whole = self.whole
         terms = [
-            scope.define(self.ctype, f"{self.name}[{Index([str(part), *index]).ravel(whole.shape)}]")
+            scope.define(
+                self.ctype, f"{self.name}[{Index([str(part), *index]).ravel(whole.shape)}]"
+            )
             for part in range(self.parts)
         ]
         return scope.define(self.ctype, " + ".join(terms))
@@ -94,7 +96,10 @@ class Contraction:
         if self._plan.split != "auto":
             return int(self._plan.split)
         tiles = self.batch.value
-        for extent, side in ((self._form.rows, self._tiling.rows), (self.columns, self._tiling.columns)):
+        for extent, side in (
+            (self._form.rows, self._tiling.rows),
+            (self.columns, self._tiling.columns),
+        ):
             tiles *= -(-extent.value // side)
         most = self._form.depth.value // _LEAST_DEPTH
         split = 1
@@ -123,7 +128,9 @@ class Contraction:
             epilogue.store(target, index, epilogue.value(result, index))
         lines = [*scope.lines, *body, *epilogue.lines]
         tiling = self._tiling
-        grid = f"{blocks(form.rows, str(tiling.rows))} * ({blocks(self.columns, str(tiling.columns))})"
+        grid = (
+            f"{blocks(form.rows, str(tiling.rows))} * ({blocks(self.columns, str(tiling.columns))})"
+        )
         if self.batch.code != "1":
             grid += f" * {host(self.batch.code)}"
         constants = {"TILE_M": str(tiling.rows), "TILE_N": str(tiling.columns),
@@ -166,6 +173,8 @@ class Contraction:
         """Lines of the loop that sums up products."""
         form, plan = self._form, self._plan
         body = scope.child("step")
+        left_depth: str = "ka"
+        right_depth: str = "kb"
         if self._taps:
             channels, *sizes = self._taps
             count = product(sizes)
@@ -174,13 +183,10 @@ class Contraction:
             start = f"step % tl.cdiv({channels.code}, TILE_K) * TILE_K"
             taps = unravel("tap", sizes)
             along = channels
-            left_depth, right_depth = (
-                Joint.of([tile, *taps], self._taps) for tile in ("ka", "kb")
-            )
+            left_depth, right_depth = (Joint.of([tile, *taps], self._taps) for tile in ("ka", "kb"))
             steps = f"{count.code} * tl.cdiv({channels.code}, TILE_K)"
         else:
             start, along = "step * TILE_K", form.depth
-            left_depth, right_depth = "ka", "kb"
             steps = f"tl.cdiv({scope.write(form.depth.code).code}, TILE_K)"
         add_tile(body, _LEFT_DEPTH, start, along, plan)
         add_tile(body, _RIGHT_DEPTH, start, along, plan)

@@ -6,9 +6,7 @@ CATALOGUE: Catalogue = {
     "fuse": Decision(
         (True, False), "compute pointwise values where they are used instead of storing them"
     ),
-    "specialise": Decision(
-        (True, False), "compile for the sizes at hand, or once for all of them"
-    ),
+    "specialise": Decision((True, False), "compile for the sizes at hand, or once for all of them"),
     "moments": Decision(
         ("joint", "two-pass", "one-pass"),
         "variance with the mean in one pass, from differences, or from squares in one pass",
@@ -30,7 +28,5 @@ CATALOGUE: Catalogue = {
     ),
     "stages": Decision(("auto", 2, 3, 4, 5), "tiles on their way while one is multiplied"),
     "swizzle": Decision((8, 1, 4, 16), "rows of tiles that share their columns in the cache"),
-    "split": Decision(
-        ("auto", 1, 2, 4, 8, 16, 32), "programs that share the depth of one tile"
-    ),
+    "split": Decision(("auto", 1, 2, 4, 8, 16, 32), "programs that share the depth of one tile"),
 }

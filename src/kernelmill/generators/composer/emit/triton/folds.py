@@ -139,9 +139,7 @@ def kept_as(op: str, dtype: str) -> str:
     return "int32" if op in ("any", "all") or dtype in ("bool", "int") else dtype
 
 
-def element_of(
-    scope: Scope, value: Reduce, index: Index, tile: Tile | None
-) -> Term:
+def element_of(scope: Scope, value: Reduce, index: Index, tile: Tile | None) -> Term:
     """What is folded, with nothing where the row has ended."""
     source = value.inputs[0]
     term = scope.write(scope.value(source, index))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
+from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.scope import Unfit
 from kernelmill.generators.composer.emit.triton.contraction import Contraction, Sums
@@ -13,7 +14,6 @@ from kernelmill.generators.composer.graph import Extent, Graph
 from kernelmill.generators.composer.lowering.contractions import summed_products
 from kernelmill.generators.composer.storing import Storing, reaches
 from kernelmill.generators.composer.values import Apart, Attention, Buffer, Contract, Reduce, Value
-from kernelmill.generators.base import Declined
 from kernelmill.tasks.task import Task
 
 
@@ -35,9 +35,8 @@ class TritonProgram(Storing):
         if isinstance(value, Attention | Apart):
             raise Declined(f"a {type(value).__name__.lower()} in Triton")
         contract = self._contract_under(value)
-        if contract is not None and id(contract) not in self._stored:
-            if self._emit_contraction(contract, value, target):
-                return
+        if contract is not None and self._emit_contraction(contract, value, target):
+            return
         while True:
             try:
                 self.launches.append(emit_nest(value, target, self._plan, self._stored))
@@ -58,10 +57,13 @@ class TritonProgram(Storing):
             self._stand_in(fold, Parts(fold, buffers))
 
     def _emit_contraction(self, contract: Contract, value: Value, target: Buffer) -> bool:
-        """Whether the value is stored with it; otherwise the contraction alone is, in parts."""
+        """Whether the value is stored with it; otherwise what stands for the contraction is known."""
         form = contract.form
+        if id(contract) in self._stored:
+            return False
         if form.window is None and "1" in (form.rows.code, form.columns.code):
-            self._stand_in(contract, summed_products(*contract.inputs, contract.shape))
+            left, right = contract.inputs
+            self._stand_in(contract, summed_products(left, right, contract.shape))
             return False
         contraction = Contraction(contract, self._plan, self._stored)
         split = contraction.split

@@ -1,8 +1,9 @@
 """Kernels of values with folds in them: softmax, norms, sums along axes.
 
-A program takes a few rows. What its folds run over is a tile of its own: the whole row where it fits
-into registers (then memory is read once), otherwise part of it in a loop for every round of folds.
-Few long rows are shared: every program folds a part of one, and whoever needs the result joins them.
+A program takes a few rows. What its folds run over is a tile of its own: the whole row where it
+fits into registers (then memory is read once), otherwise part of it in a loop for every round of
+folds. Few long rows are shared: every program folds a part of one, and whoever needs the result
+joins them.
 """
 
 from collections.abc import Sequence
@@ -64,11 +65,11 @@ class Use(NamedTuple):
     """A fold, and where in the value it is needed."""
 
     value: Reduce
-    index: Index
+    at: Index
 
     @property
     def text(self) -> str:
-        return " ".join(self.index.parts)
+        return " ".join(self.at.parts)
 
     @property
     def extents(self) -> list[Extent]:
@@ -191,7 +192,7 @@ class _Folding:
         self.close(body, domain)
         for use, states in zip(together, totals, strict=True):
             states = self.whole(use.value, states, domain)
-            self.root.remember(use.value, use.index, FORMS[use.value.op].result(states))
+            self.root.remember(use.value, use.at, FORMS[use.value.op].result(states))
         return self.root.recall(value, index)
 
     def round_of(self, first: Use) -> list[Use]:
@@ -202,14 +203,14 @@ class _Folding:
             if isinstance(other, Parts) or use.length.code != first.length.code:
                 continue
             apart = all(not _linked(other, one.value) for one in chosen)
-            if apart and not self.root.knows(other, use.index) and self._ready(other):
+            if apart and not self.root.knows(other, use.at) and self._ready(other):
                 chosen.append(use)
         return chosen
 
     def _ready(self, value: Reduce) -> bool:
         """Whether the folds that it needs are known already."""
         return all(
-            self.root.knows(use.value, use.index)
+            self.root.knows(use.value, use.at)
             for use in self.uses
             if use.value is not value and reaches(value, use.value)
         )
@@ -237,7 +238,7 @@ class _Folding:
         return self._named([squares], ["float32"], [element], domain)[0]
 
     def _element(self, scope: Scope, use: Use, domain: _Domain) -> "_Lifted":
-        index = use.value.source_index(use.index, domain.places(use.extents))
+        index = use.value.source_index(use.at, domain.places(use.extents))
         tile = None if domain.single else domain.tile
         term = element_of(scope, use.value, index, tile)
         return _Lifted(term.code, term.dtype)
@@ -256,7 +257,7 @@ class _Folding:
     def _part(
         self, scope: Scope, use: Use, buffer: Value, number: int, domain: _Domain
     ) -> "_Lifted":
-        code = scope.value(buffer, Index([*domain.places(use.extents), *use.index]))
+        code = scope.value(buffer, Index([*domain.places(use.extents), *use.at]))
         start = FORMS[use.value.op].states(use.value.inputs[0].dtype)[number].start
         term = scope.write(code)
         masked = f"tl.where({domain.tile.mask}, {term.code}, {start})"
@@ -378,7 +379,9 @@ class _Rows:
         for use, variables in zip(uses, found, strict=True):
             if variables != widest:
                 raise Unfit(use.value)
-        single = [name for name, extent in zip(names, self._shape, strict=True) if extent.code == "1"]
+        single = [
+            name for name, extent in zip(names, self._shape, strict=True) if extent.code == "1"
+        ]
         return [axis for axis, name in enumerate(names) if name in widest.union(single)]
 
     def _index(self) -> Index:
@@ -469,7 +472,7 @@ class Share:
         for use, states, buffers in zip(self._own, totals, targets, strict=True):
             states = folding.whole(use.value, states, self._row)
             for state, buffer in zip(states, buffers, strict=True):
-                root.store(buffer, Index(["part", *use.index]), state)
+                root.store(buffer, Index(["part", *use.at]), state)
         width = _WIDE_LOOP if self._contiguous else _DEEP_LOOP
         constants = {"ROWS": "1" if self._contiguous else str(_BESIDE), "PARTS": str(self.parts)}
         for domain in folding.domains:
@@ -483,7 +486,7 @@ class Share:
     def _inner(self, use: Use, stored: dict[int, Buffer]) -> list[Use]:
         """The folds that the elements of one need."""
         places = self._row.places(use.extents)
-        return probe(use.value.inputs[0], use.value.source_index(use.index, places), stored)
+        return probe(use.value.inputs[0], use.value.source_index(use.at, places), stored)
 
 
 def _few(rows: Extent, length: int, contiguous: bool) -> bool:

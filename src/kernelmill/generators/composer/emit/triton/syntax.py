@@ -1,4 +1,4 @@
-"""The lowering's expressions, read: C++ text becomes a tree that other languages can be written from."""
+"""The lowering's expressions, read: C++ becomes a tree to write other languages from."""
 
 import re
 from typing import NamedTuple
