@@ -43,6 +43,10 @@ def matrix_product(
     """[batch,] rows x depth times [batch,] depth x columns."""
     if left.dtype != "float32" or lowering.plan.contract == "loops":
         return summed_products(left, right, shape)
+    return contracted(left, right, shape)
+
+
+def contracted(left: Value, right: Value, shape: tuple[Extent, ...]) -> Contract:
     batched = len(shape) == 3
 
     def at(batch: str, *rest: str) -> Index:

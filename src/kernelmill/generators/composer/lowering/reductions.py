@@ -205,15 +205,19 @@ def _vector_norm(lowering: Lowering, node: Node) -> Value:
 def _softmax(lowering: Lowering, node: Node) -> Value:
     source = lowering.value(node.arguments[0])
     axes = axes_of(node.arguments[1], len(source.shape))
+    return softmax(source, axes, logarithm=node.op.startswith("_log"))
+
+
+def softmax(source: Value, axes: Sequence[int], logarithm: bool = False) -> Value:
     largest = folded(source, axes, "max")
     shifted = pointwise("{0} - {1}", source, largest, shape=source.shape)
     powers = Map("km::exp({0})", [shifted], source.dtype, source.shape)
     total = folded(powers, axes, "sum")
-    if node.op.startswith("_softmax"):
+    if not logarithm:
         inverse = Map("1 / {0}", [total], source.dtype, total.shape)
         return pointwise("{0} * {1}", powers, inverse, shape=source.shape)
-    logarithm = Map("km::log({0})", [total], source.dtype, total.shape)
-    return pointwise("{0} - {1}", shifted, logarithm, shape=source.shape)
+    level = Map("km::log({0})", [total], source.dtype, total.shape)
+    return pointwise("{0} - {1}", shifted, level, shape=source.shape)
 
 
 @lowers("logsumexp")

@@ -56,5 +56,10 @@ def power_of_two(extent: Extent) -> str:
     return f"1 << max(0, {host(extent.code)} - 1).bit_length()"
 
 
+def padded(extent: Extent) -> int:
+    """The same at the shown size."""
+    return 1 << max(0, extent.value - 1).bit_length()
+
+
 def new_scope(rank: int, stored: dict[int, Buffer]) -> Scope:
     return Scope(Frame(rank, stored))

@@ -6,11 +6,14 @@ from typing import ClassVar
 from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.scope import Unfit
+from kernelmill.generators.composer.emit.triton.attention import WIDEST, emit_attention
 from kernelmill.generators.composer.emit.triton.contraction import Contraction, Sums
-from kernelmill.generators.composer.emit.triton.launch import Launch
+from kernelmill.generators.composer.emit.triton.launch import Launch, padded
 from kernelmill.generators.composer.emit.triton.model import Model
 from kernelmill.generators.composer.emit.triton.rows import Long, Parts, Share, emit_nest
+from kernelmill.generators.composer.emit.triton.scans import emit_scan, scan_under
 from kernelmill.generators.composer.graph import Extent, Graph
+from kernelmill.generators.composer.lowering.attention import in_products
 from kernelmill.generators.composer.lowering.contractions import summed_products
 from kernelmill.generators.composer.storing import Storing, reaches
 from kernelmill.generators.composer.values import Apart, Attention, Buffer, Contract, Reduce, Value
@@ -32,8 +35,15 @@ class TritonProgram(Storing):
         return {"model.py": model.text()}
 
     def _emit(self, value: Value, target: Buffer) -> None:
-        if isinstance(value, Attention | Apart):
+        if isinstance(value, Apart):
             raise Declined(f"a {type(value).__name__.lower()} in Triton")
+        if isinstance(value, Attention):
+            self._emit_attention(value, target)
+            return
+        scan = scan_under(value, self._stored)
+        if scan is not None:
+            self.launches.append(emit_scan(scan, value, target, self._plan, self._stored))
+            return
         contract = self._contract_under(value)
         if contract is not None and self._emit_contraction(contract, value, target):
             return
@@ -43,6 +53,12 @@ class TritonProgram(Storing):
                 return
             except Long as long:
                 self._share(long.folds)
+
+    def _emit_attention(self, value: Attention, target: Buffer) -> None:
+        if max(padded(value.inputs[0].shape[3]), padded(value.shape[3])) > WIDEST:
+            self._store(in_products(value), target)
+        else:
+            self.launches.append(emit_attention(value, target, self._plan, self._stored))
 
     def _share(self, folds: Sequence[Reduce]) -> None:
         """Have several programs fold a part of every row each; who needs the results joins them."""
@@ -57,7 +73,7 @@ class TritonProgram(Storing):
             self._stand_in(fold, Parts(fold, buffers))
 
     def _emit_contraction(self, contract: Contract, value: Value, target: Buffer) -> bool:
-        """Whether the value is stored with it; otherwise what stands for the contraction is known."""
+        """Whether the value is stored with it; if not, something stands for the contraction."""
         form = contract.form
         if id(contract) in self._stored:
             return False

@@ -24,6 +24,7 @@ from kernelmill.generators.composer.emit.triton.launch import (
     add_tile,
     blocks,
     new_scope,
+    padded,
     power_of_two,
     program_id,
 )
@@ -410,21 +411,21 @@ class _Rows:
             sizes = {
                 name: power_of_two(length)
                 if length.code in short
-                else str(min(most, _padded(length)))
+                else str(min(most, padded(length)))
                 for name, length in widths.items()
             }
             return {"ROWS": "1" if self._contiguous else str(_BESIDE), **sizes}
-        widest = max((_padded(length) for length in widths.values()), default=1)
-        count = max(1, min(2048 // widest, _padded(self._rows), 64))
+        widest = max((padded(length) for length in widths.values()), default=1)
+        count = max(1, min(2048 // widest, padded(self._rows), 64))
         if not self._contiguous:
-            count = min(max(32, count), _padded(self._rows))
+            count = min(max(32, count), padded(self._rows))
         sizes = {name: power_of_two(length) for name, length in widths.items()}
         return {"ROWS": str(count), **sizes}
 
     def _warps(self) -> str:
         if not self._folding.kept:
             return "8"
-        width = max(_padded(domain.length) for domain in self._folding.domains)
+        width = max(padded(domain.length) for domain in self._folding.domains)
         return str(max(1, min(16, width // 512))) if self._contiguous else "8"
 
 
@@ -492,10 +493,6 @@ class Share:
 def _few(rows: Extent, length: int, contiguous: bool) -> bool:
     programs = rows.value if contiguous else -(-rows.value // _BESIDE)
     return programs < _PROCESSORS and length >= _LONG
-
-
-def _padded(extent: Extent) -> int:
-    return 1 << max(0, extent.value - 1).bit_length()
 
 
 def _linked(one: Value, other: Value) -> bool:

@@ -47,6 +47,12 @@ class Folding(Protocol):
     def fold(self, scope: "Scope", value: Reduce, index: Index) -> str: ...
 
 
+class Scanning(Protocol):
+    """Who writes the running fold of a kernel."""
+
+    def running(self, scope: "Scope", value: Scan, index: Index) -> str: ...
+
+
 class Frame:
     """What all scopes of one kernel share."""
 
@@ -62,6 +68,7 @@ class Frame:
         self.kept: list[Value] = []
         self.numbers = count()
         self.folding: Folding | None = None
+        self.scanning: Scanning | None = None
         self.contraction: Contract | None = None
 
     def standing_for(self, value: Value) -> Value:
@@ -228,7 +235,9 @@ class Scope:
         return "sum"
 
     def running(self, value: Scan, index: Index) -> str:
-        raise Unfit(value)
+        if self.frame.scanning is None:
+            raise Unfit(value)
+        return self.frame.scanning.running(self, value, index)
 
     def unfit(self, value: Value) -> str:
         raise Unfit(value)
