@@ -1,7 +1,8 @@
-"""The generator that needs no model: it traces, plans, and writes C++."""
+"""The generator that needs no model: it traces, plans, and writes kernels."""
 
 import threading
-from typing import ClassVar
+from collections.abc import Callable
+from typing import ClassVar, NamedTuple
 
 import msgspec
 
@@ -9,8 +10,10 @@ from kernelmill.candidate import Candidate, Origin
 from kernelmill.errors import GeneratorUnavailable, UsageError
 from kernelmill.generators.base import Declined, Draft, Generator, Proposal
 from kernelmill.generators.composer.choosing import choose
-from kernelmill.generators.composer.decisions import CATALOGUE, Choices, Plan
+from kernelmill.generators.composer.decisions import CATALOGUE, Catalogue, Choices, Plan
 from kernelmill.generators.composer.emit.program import Program
+from kernelmill.generators.composer.emit.triton import decisions as triton_decisions
+from kernelmill.generators.composer.emit.triton.program import TritonProgram
 from kernelmill.generators.composer.graph import Graph
 from kernelmill.generators.composer.planning import plan_method
 from kernelmill.generators.composer.repairing import repair
@@ -22,6 +25,19 @@ _TRACER = "kernelmill.generators.composer.trace"
 _COLD = "cold"
 _SECONDS = 180.0
 _LIMITS = Limits(memory_bytes=8 << 30)
+
+
+class Emitter(NamedTuple):
+    """Who writes for a backend, and what there is to decide."""
+
+    program: Callable[[Graph, Plan], Program | TritonProgram]
+    catalogue: Catalogue
+
+
+EMITTERS = {
+    "cpp": Emitter(Program, CATALOGUE),
+    "triton": Emitter(TritonProgram, triton_decisions.CATALOGUE),
+}
 
 
 class Composer(Generator):
@@ -37,30 +53,27 @@ class Composer(Generator):
         self._cold = mode == _COLD
         self._zygote: Zygote | None = None
         self._graphs: dict[str, Graph | Declined] = {}
-        self._open: dict[str, Choices] = {}
+        self._open: dict[tuple[str, str], Choices] = {}
         self._lock = threading.Lock()
 
     def check(self, backend: str) -> None:
-        if backend != "cpp":
+        if backend not in EMITTERS:
             raise GeneratorUnavailable(f"the composer does not write for backend {backend!r} yet")
 
     def write(self, proposal: Proposal) -> Draft:
         graph = self.trace(proposal.task)
-        choices = self._open_choices(proposal.task, graph)
+        choices = self._open_choices(proposal, graph)
         planned = plan_method(proposal, choices)
         if planned is not None:
-            candidate = self._candidate(proposal.task, graph, planned.decisions)
+            candidate = _candidate(proposal, graph, planned.decisions)
             prediction = planned.plan.expects
             return Draft(candidate, planned.decisions, prediction, planned.plan)
         repaired = repair(proposal, choices)
         if repaired is not None:
-            candidate = self._candidate(proposal.task, graph, repaired.decisions)
+            candidate = _candidate(proposal, graph, repaired.decisions)
             return Draft(candidate, repaired.decisions, diagnosis=repaired.diagnosis)
         decisions = choose(proposal, choices, self._cold)
-        return Draft(self._candidate(proposal.task, graph, decisions), decisions)
-
-    def _candidate(self, task: Task, graph: Graph, decisions: Decisions) -> Candidate:
-        return Candidate(Program(graph, Plan(decisions)).files(task), Origin.COMPOSER, task.id)
+        return Draft(_candidate(proposal, graph, decisions), decisions)
 
     def trace(self, task: Task) -> Graph:
         """The graph of a task; raises Declined."""
@@ -72,15 +85,17 @@ class Composer(Generator):
             raise found
         return found
 
-    def _open_choices(self, task: Task, graph: Graph) -> Choices:
+    def _open_choices(self, proposal: Proposal, graph: Graph) -> Choices:
         """Of the decisions that make a difference to its code."""
-        if task.digest not in self._open:
-            usual = Plan({})
-            Program(graph, usual).files(task)
-            self._open[task.digest] = {
-                name: CATALOGUE[name].choices for name in sorted(usual.consulted)
+        key = proposal.task.digest, proposal.backend
+        if key not in self._open:
+            emitter = EMITTERS[proposal.backend]
+            usual = Plan({}, emitter.catalogue)
+            emitter.program(graph, usual).files(proposal.task)
+            self._open[key] = {
+                name: emitter.catalogue[name].choices for name in sorted(usual.consulted)
             }
-        return self._open[task.digest]
+        return self._open[key]
 
     def close(self) -> None:
         if self._zygote is not None:
@@ -100,3 +115,9 @@ class Composer(Generator):
         if "error" in answer:
             return Declined(f"the reference cannot be traced: {answer['error']}")
         return msgspec.convert(answer["graph"], Graph)
+
+
+def _candidate(proposal: Proposal, graph: Graph, decisions: Decisions) -> Candidate:
+    emitter = EMITTERS[proposal.backend]
+    program = emitter.program(graph, Plan(decisions, emitter.catalogue))
+    return Candidate(program.files(proposal.task), Origin.COMPOSER, proposal.task.id)

@@ -1,5 +1,7 @@
 """The composer's decisions: how a kernel is made, apart from what it computes.
 
+This is the catalogue for C++; another backend has its own, in the same words where they fit.
+
 A choice may be wrong for a task: then the kernel does not compile, crashes, is inexact or slow, and
 the verdict says so.
 """
@@ -19,7 +21,8 @@ class Decision(NamedTuple):
     about: str
 
 
-CATALOGUE: dict[str, Decision] = {
+Catalogue = Mapping[str, Decision]
+CATALOGUE: Catalogue = {
     "fuse": Decision(
         (True, False), "compute pointwise values where they are used instead of storing them"
     ),
@@ -63,25 +66,26 @@ SERIAL_BELOW = 1 << 14
 class Plan:
     """One choice for every decision, by name; notes which of them made a difference."""
 
-    def __init__(self, decisions: Mapping[str, Choice]) -> None:
-        self._choices = usual() | {
-            name: choice for name, choice in decisions.items() if is_choice(name, choice)
+    def __init__(self, decisions: Mapping[str, Choice], catalogue: Catalogue = CATALOGUE) -> None:
+        self._catalogue = catalogue
+        self._choices = usual(catalogue) | {
+            name: choice for name, choice in decisions.items() if is_choice(name, choice, catalogue)
         }
         self.consulted: set[str] = set()
 
     def __getattr__(self, name: str) -> Any:
-        if name not in CATALOGUE:
+        if name not in self._catalogue:
             raise AttributeError(name)
         self.consulted.add(name)
         return self._choices[name]
 
 
-def usual() -> Decisions:
-    return {name: decision.choices[0] for name, decision in CATALOGUE.items()}
+def usual(catalogue: Catalogue = CATALOGUE) -> Decisions:
+    return {name: decision.choices[0] for name, decision in catalogue.items()}
 
 
-def is_choice(name: str, choice: Choice) -> bool:
-    return name in CATALOGUE and is_open(name, choice, {name: CATALOGUE[name].choices})
+def is_choice(name: str, choice: Choice, catalogue: Catalogue = CATALOGUE) -> bool:
+    return name in catalogue and is_open(name, choice, {name: catalogue[name].choices})
 
 
 def is_open(name: str, choice: Choice | None, choices: Choices) -> bool:

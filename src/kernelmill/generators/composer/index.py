@@ -39,6 +39,8 @@ def sub(left: str, right: str) -> str:
         return left
     if left.isdigit() and right.isdigit() and int(left) >= int(right):
         return str(int(left) - int(right))
+    if right.startswith(f"{left} - ") and _ATOM.fullmatch(right.removeprefix(f"{left} - ")):
+        return right.removeprefix(f"{left} - ")
     return f"{left} - {atom(right)}"
 
 

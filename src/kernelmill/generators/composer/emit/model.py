@@ -26,20 +26,20 @@ def emit_model(graph: Graph, task: Task, outputs: Sequence[Output]) -> str:
     pointers = len(used) + len(outputs)
     head = _HEAD.format(pointers=pointers, sizes=len(graph.symbols))
     lines = [
-        *_helper_lines(graph, outputs),
+        *helper_lines(graph, outputs),
         "",
         "",
         "class ModelNew(nn.Module):",
         "    def __init__(self, *arguments):",
         "        super().__init__()",
-        *(f"        {line}" for line in _state_lines(task, used)),
+        *(f"        {line}" for line in state_lines(task, used)),
         "",
         *(f"    {line}" for line in _forward_lines(graph, task, used, outputs)),
     ]
     return head + "\n".join(lines) + "\n"
 
 
-def _helper_lines(graph: Graph, outputs: Sequence[Output]) -> list[str]:
+def helper_lines(graph: Graph, outputs: Sequence[Output]) -> list[str]:
     uses = " ".join([graph.returned, *(extent.code for shape, _ in outputs for extent in shape)])
     lines: list[str] = []
     for name, body in _HELPERS.items():
@@ -60,7 +60,7 @@ def _forward_lines(
             names[source.key] = f"item{number}"
         lines.append(f"{names[source.key]} = x{source.key}.contiguous()")
     for name, symbol in graph.symbols.items():
-        lines.append(f"{name} = {_measured(symbol, names)}")
+        lines.append(f"{name} = {measured(symbol, names)}")
     for number, (shape, dtype) in enumerate(outputs):
         sizes = ", ".join(extent.code for extent in shape) + ("," if len(shape) == 1 else "")
         lines.append(f"y{number} = torch.empty(({sizes}), dtype=torch.{dtype})")
@@ -75,12 +75,12 @@ def _forward_lines(
     return [f"def forward({parameters}):", *(f"    {line}" for line in lines)]
 
 
-def _measured(symbol: Symbol, names: dict[str, str]) -> str:
+def measured(symbol: Symbol, names: dict[str, str]) -> str:
     size = f"{names[symbol.input]}.shape[{symbol.axis}]"
     return size if symbol.factor == 1 else f"{size} // {symbol.factor}"
 
 
-def _state_lines(task: Task, used: Sequence[Source]) -> list[str]:
+def state_lines(task: Task, used: Sequence[Source]) -> list[str]:
     """Modules and parameters under the reference's names.
 
     Names of modules in a list are numbers, which no attribute can have: forward reaches its

@@ -147,14 +147,14 @@ def _loop_shape(value: Value, plan: Plan, stored: dict[int, Buffer]) -> tuple[Sh
     first = _probe(value, value.shape, plan, stored)
     if not first.divides:
         return value.shape, first.uses
-    for shape in _reshapes(value, stored):
+    for shape in reshapes(value, stored):
         other = _probe(value, shape, plan, stored)
         if not other.divides:
             return shape, other.uses
     return value.shape, first.uses
 
 
-def _reshapes(value: Value, stored: dict[int, Buffer]) -> Iterator[Shape]:
+def reshapes(value: Value, stored: dict[int, Buffer]) -> Iterator[Shape]:
     """Shapes that parts of the same size inside a pointwise value have."""
     if id(value) in stored:
         return
@@ -163,7 +163,7 @@ def _reshapes(value: Value, stored: dict[int, Buffer]) -> Iterator[Shape]:
     if isinstance(value, Map | View):
         for source in value.inputs:
             if source.shape == value.shape or isinstance(value, View):
-                yield from _reshapes(source, stored)
+                yield from reshapes(source, stored)
 
 
 def _probe(value: Value, shape: Shape, plan: Plan, stored: dict[int, Buffer]) -> "_Probing":

@@ -1,10 +1,22 @@
 """Attention as one operator: its matrix of scores never exists as a whole."""
 
+from collections.abc import Sequence
+
 from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.graph import Extent, Node
+from kernelmill.generators.composer.index import Index, atom, product
+from kernelmill.generators.composer.lowering.contractions import contracted
+from kernelmill.generators.composer.lowering.reductions import softmax
 from kernelmill.generators.composer.lowering.registry import Lowering, broadcast, keyword, lowers
 from kernelmill.generators.composer.lowering.views import reshape
-from kernelmill.generators.composer.values import Attention, Literal, Value
+from kernelmill.generators.composer.values import (
+    Attention,
+    Coordinate,
+    Literal,
+    Map,
+    Value,
+    View,
+)
 
 _ONE = Extent("1", 1)
 _RANK = 4
@@ -29,6 +41,45 @@ def _attention(lowering: Lowering, node: Node) -> Value:
     )
     attention = Attention(inputs, shape, bool(keyword(node, 5, "is_causal", False)), number)
     return reshape(attention, kind.shape)
+
+
+def in_products(value: Attention) -> Value:
+    """The same with its matrix of scores in memory."""
+    query, key, values = value.inputs[:3]
+    scores = _product(query, _turned(_spread(key, query)), [*query.shape[:3], key.shape[2]])
+    scale = broadcast(value.scale, scores.shape)
+    scores = Map("{0} * {1}", [scores, scale], value.dtype, scores.shape)
+    if len(value.inputs) > 3:
+        mask = value.inputs[3]
+        code = "({1} ? {0} : -km::inf)" if mask.dtype == "bool" else "{0} + {1}"
+        scores = Map(code, [scores, mask], value.dtype, scores.shape)
+    if value.causal:
+        row, column = (Coordinate(scores.shape, axis) for axis in (2, 3))
+        code = "({1} >= {2} ? {0} : -km::inf)"
+        scores = Map(code, [scores, row, column], value.dtype, scores.shape)
+    return _product(softmax(scores, [3]), _spread(values, query), value.shape)
+
+
+def _product(left: Value, right: Value, shape: Sequence[Extent]) -> Value:
+    """Of matrices behind two axes of both."""
+    items = product(left.shape[:2])
+    flat = [reshape(side, [items, *side.shape[2:]]) for side in (left, right)]
+    return reshape(contracted(flat[0], flat[1], (items, *shape[2:])), shape)
+
+
+def _turned(value: Value) -> Value:
+    *lead, rows, columns = value.shape
+    return View(value, [*lead, columns, rows], lambda i: Index([i[0], i[1], i[3], i[2]]))
+
+
+def _spread(value: Value, query: Value) -> Value:
+    """With as many heads as the queries have."""
+    heads, own = query.shape[1].code, value.shape[1].code
+    if heads == own:
+        return value
+    shape = [*query.shape[:2], *value.shape[2:]]
+    share = f"(({heads}) / ({own}))"
+    return View(value, shape, lambda i: Index([i[0], f"{atom(i[1])} / {share}", i[2], i[3]]))
 
 
 def _ranked(value: Value) -> Value:

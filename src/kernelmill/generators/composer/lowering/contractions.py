@@ -42,7 +42,11 @@ def matrix_product(
 ) -> Value:
     """[batch,] rows x depth times [batch,] depth x columns."""
     if left.dtype != "float32" or lowering.plan.contract == "loops":
-        return _summed_products(left, right, shape)
+        return summed_products(left, right, shape)
+    return contracted(left, right, shape)
+
+
+def contracted(left: Value, right: Value, shape: tuple[Extent, ...]) -> Contract:
     batched = len(shape) == 3
 
     def at(batch: str, *rest: str) -> Index:
@@ -64,7 +68,7 @@ def matrix_product(
     return Contract(left, right, shape, form)
 
 
-def _summed_products(left: Value, right: Value, shape: tuple[Extent, ...]) -> Value:
+def summed_products(left: Value, right: Value, shape: tuple[Extent, ...]) -> Value:
     """The same in plain loops."""
     full = [*shape, left.shape[-1]]
     factors = [

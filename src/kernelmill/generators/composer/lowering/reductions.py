@@ -58,6 +58,9 @@ def moments(lowering: Lowering, source: Value, axes: Sequence[int]) -> tuple[Val
     count = literal_count(source, axes)
     total = folded(source, axes, "sum")
     mean = Map("{0} / {1}", [total, count], source.dtype, total.shape)
+    if lowering.plan.moments == "joint":
+        spread = folded(source, axes, "spread")
+        return mean, Map("{0} / {1}", [spread, count], source.dtype, mean.shape)
     if lowering.plan.moments == "one-pass":
         squares = Map("{0} * {0}", [source], source.dtype, source.shape)
         square_mean = folded(squares, axes, "sum")
@@ -88,15 +91,19 @@ def _fold(lowering: Lowering, node: Node) -> Value:
     elif placed and keyword(node, 1, "dim") is None:
         source = reshape(source, [product(source.shape)])
         axes = [0]
-    reduce = _place_of(source, axes, name) if placed else Reduce(source, axes, _PLAIN[name], dtype)
+    reduce = (
+        _place_of(lowering, source, axes, name)
+        if placed
+        else Reduce(source, axes, _PLAIN[name], dtype)
+    )
     keep = keyword(node, 2, "keepdim", False)
     return kept(reduce, source.shape, axes) if keep else reduce
 
 
-def _place_of(source: Value, axes: Sequence[int], op: str) -> Value:
+def _place_of(lowering: Lowering, source: Value, axes: Sequence[int], op: str) -> Value:
     """The first place of the greatest (or least) element along one axis."""
     (axis,) = axes
-    if axis == len(source.shape) - 1:
+    if axis == len(source.shape) - 1 or lowering.folds_places:
         return Reduce(source, axes, op, "int64")
     extreme = folded(source, axes, op.removeprefix("arg"))
     code = "({0} == {1} ? {2} : std::numeric_limits<int64_t>::max())"
@@ -121,7 +128,7 @@ def _extreme(lowering: Lowering, node: Node) -> list[Value]:
     name = node.op.partition(".")[0]
     results: list[Value] = [
         Reduce(source, axes, name, source.dtype),
-        _place_of(source, axes, f"arg{name}"),
+        _place_of(lowering, source, axes, f"arg{name}"),
     ]
     if keyword(node, 2, "keepdim", False):
         return [kept(result, source.shape, axes) for result in results]
@@ -198,15 +205,19 @@ def _vector_norm(lowering: Lowering, node: Node) -> Value:
 def _softmax(lowering: Lowering, node: Node) -> Value:
     source = lowering.value(node.arguments[0])
     axes = axes_of(node.arguments[1], len(source.shape))
+    return softmax(source, axes, logarithm=node.op.startswith("_log"))
+
+
+def softmax(source: Value, axes: Sequence[int], logarithm: bool = False) -> Value:
     largest = folded(source, axes, "max")
     shifted = pointwise("{0} - {1}", source, largest, shape=source.shape)
     powers = Map("km::exp_nonpositive({0})", [shifted], source.dtype, source.shape)
     total = folded(powers, axes, "sum")
-    if node.op.startswith("_softmax"):
+    if not logarithm:
         inverse = Map("1 / {0}", [total], source.dtype, total.shape)
         return pointwise("{0} * {1}", powers, inverse, shape=source.shape)
-    logarithm = Map("km::log({0})", [total], source.dtype, total.shape)
-    return pointwise("{0} - {1}", shifted, logarithm, shape=source.shape)
+    level = Map("km::log({0})", [total], source.dtype, total.shape)
+    return pointwise("{0} - {1}", shifted, level, shape=source.shape)
 
 
 @lowers("logsumexp")

@@ -27,9 +27,11 @@ def lowers(*names: str) -> Callable[[Rule], Rule]:
 class Lowering:
     """One walk over a graph: every node becomes a value."""
 
-    def __init__(self, graph: Graph, plan: Plan) -> None:
+    def __init__(self, graph: Graph, plan: Plan, folds_places: bool = False) -> None:
         self.graph = graph
         self.plan = plan
+        self.folds_places = folds_places
+        """Whether the place of an extreme element is a fold along any axis."""
         self.numbers: dict[str, str] = {}
         """Real numbers computed from sizes, and their names in the program."""
         self._values: dict[Reference, Value] = {}

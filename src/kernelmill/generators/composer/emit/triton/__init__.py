@@ -1,0 +1,1 @@
+"""Writes Triton: kernels over tiles, and the Python that launches them."""

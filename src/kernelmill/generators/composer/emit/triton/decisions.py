@@ -1,0 +1,32 @@
+"""The decisions of a kernel in Triton."""
+
+from kernelmill.generators.composer.decisions import Catalogue, Decision
+
+CATALOGUE: Catalogue = {
+    "fuse": Decision(
+        (True, False), "compute pointwise values where they are used instead of storing them"
+    ),
+    "specialise": Decision((True, False), "compile for the sizes at hand, or once for all of them"),
+    "moments": Decision(
+        ("joint", "two-pass", "one-pass"),
+        "variance with the mean in one pass, from differences, or from squares in one pass",
+    ),
+    "keep_rows": Decision(
+        (True, False), "keep a row that fits in registers instead of reading it again"
+    ),
+    "contract": Decision(
+        ("blocked", "loops"), "a matrix product in tiles, or as it is said: a sum of products"
+    ),
+    "block": Decision((1024, 512, 2048, 4096), "elements to a program where there are no folds"),
+    "warps": Decision(("auto", 4, 8, 2, 16), "warps to a program"),
+    "precision": Decision(
+        ("tf32x3", "ieee", "tf32"), "products of floats: in three parts, whole, or rounded first"
+    ),
+    "tile": Decision(
+        ("auto", "128x128x32", "128x256x32", "64x128x32", "128x64x32", "64x64x32", "256x128x32"),
+        "tile of a contraction: rows x columns x depth",
+    ),
+    "stages": Decision(("auto", 2, 3, 4, 5), "tiles on their way while one is multiplied"),
+    "swizzle": Decision((8, 1, 4, 16), "rows of tiles that share their columns in the cache"),
+    "split": Decision(("auto", 1, 2, 4, 8, 16, 32), "programs that share the depth of one tile"),
+}

@@ -1,0 +1,65 @@
+"""One kernel, and how it is started."""
+
+from typing import NamedTuple
+
+from kernelmill.generators.composer.decisions import Plan
+from kernelmill.generators.composer.emit.triton.code import host
+from kernelmill.generators.composer.emit.triton.scope import Frame, Scope, Tile
+from kernelmill.generators.composer.graph import Extent
+from kernelmill.generators.composer.values import Buffer
+
+_PLACED = {1: [""], 2: ["[:, None]", "[None, :]"]}
+
+
+class Launch(NamedTuple):
+    lines: list[str]
+    """The body of the kernel."""
+    memory: dict[str, Buffer]
+    grid: tuple[str, ...]
+    """Sizes of the grid, as Python of the host."""
+    constants: dict[str, str]
+    """Block sizes by their names in the kernel, as Python of the host."""
+    warps: str
+    stages: str = ""
+
+
+def add_tile(scope: Scope, tile: Tile, start: str, extent: Extent, plan: Plan) -> None:
+    """Define a tile, and which of its places exist: all of them where sizes fit."""
+    frame = scope.frame
+    frame.add_tile(tile)
+    scope.names |= {tile.name, tile.mask}
+    size = scope.write(extent.code)
+    places = f"tl.arange(0, {tile.block}){_PLACED[frame.rank][tile.axis]}"
+    scope.lines.append(f"{tile.name} = {start} + {places}" if start else f"{tile.name} = {places}")
+    scope.lines.append(f"{tile.mask} = {tile.name} < {size.code}")
+    if extent.fixed or plan.specialise:
+        every = f"tl.full({frame.shape(frozenset({tile.name}))}, True, tl.int1)"
+        scope.lines.append(f"if {size.within(8)} % {tile.block} == 0:")
+        scope.lines.append(f"    {tile.mask} = {every}")
+
+
+def program_id(axis: int = 0) -> str:
+    """As wide as the largest index needs."""
+    return f"tl.program_id({axis}).to(INDEX)"
+
+
+def blocks(extent: Extent, block: str) -> str:
+    """How many blocks there are, on the host."""
+    size = host(extent.code)
+    return f"-(-({size}) // {block})" if not size.isdigit() else f"-(-{size} // {block})"
+
+
+def power_of_two(extent: Extent) -> str:
+    """The least power of two that is not smaller, on the host."""
+    if extent.fixed:
+        return str(1 << max(0, extent.value - 1).bit_length())
+    return f"1 << max(0, {host(extent.code)} - 1).bit_length()"
+
+
+def padded(extent: Extent) -> int:
+    """The same at the shown size."""
+    return 1 << max(0, extent.value - 1).bit_length()
+
+
+def new_scope(rank: int, stored: dict[int, Buffer]) -> Scope:
+    return Scope(Frame(rank, stored))

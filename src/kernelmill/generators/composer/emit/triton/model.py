@@ -1,0 +1,186 @@
+"""model.py of a composed candidate: its kernels, the state by its names, and their launches."""
+
+import ast
+import re
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+
+from kernelmill.generators.composer.emit.model import measured, state_lines
+from kernelmill.generators.composer.emit.triton.code import host
+from kernelmill.generators.composer.emit.triton.launch import Launch
+from kernelmill.generators.composer.graph import Graph, Real, Source
+from kernelmill.generators.composer.index import product
+from kernelmill.generators.composer.values import Buffer
+from kernelmill.tasks.task import Task
+
+_RUNTIME = "kernelmill.generators.composer.emit.triton"
+_WIDE = 1 << 31
+"""From this many elements on an index needs 64 bits."""
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+class Model:
+    """The file, written from launches in their order."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        task: Task,
+        launches: Sequence[Launch],
+        outputs: Sequence[Buffer],
+        scratch: Sequence[Buffer],
+        numbers: dict[str, str],
+        specialise: bool,
+    ) -> None:
+        self._graph, self._task = graph, task
+        self._launches = launches
+        self._outputs, self._scratch = outputs, scratch
+        self._numbers = {name: host(code) for code, name in numbers.items()}
+        self._specialise = specialise
+        self._used = [source for source in graph.sources if source.origin != "constant"]
+        self._constants = [s for s in graph.sources if s.origin == "constant" and len(s.values) > 1]
+
+    def text(self) -> str:
+        kernels = [self._kernel(number, one) for number, one in enumerate(self._launches)]
+        model = self._model()
+        body = "\n\n\n".join("\n".join(lines) for lines in (*kernels, model))
+        functions = _functions_for(body)
+        imports = ["import torch", "import torch.nn as nn", "import triton"]
+        imports.append("import triton.language as tl")
+        if "math." in "\n".join(model):
+            imports.insert(0, "import math\n")
+        if "libdevice." in body:
+            imports.append("from triton.language.extra import libdevice")
+        return "\n\n\n".join(["\n".join(imports), *functions, body]) + "\n"
+
+    def _kernel(self, number: int, launch: Launch) -> list[str]:
+        text = "\n".join(launch.lines)
+        kind = ": tl.constexpr" if self._specialise else ""
+        parameters = [*launch.memory, *self._numbers_in(text)]
+        parameters += [f"{symbol}{kind}" for symbol in self._symbols_in(text)]
+        parameters += [f"{name}: tl.constexpr" for name in ("INDEX", *launch.constants)]
+        written = ", ".join(parameters)
+        return [
+            "@triton.jit",
+            f"def kernel_{number}({written}):",
+            *(f"    {line}" for line in launch.lines),
+        ]
+
+    def _numbers_in(self, text: str) -> list[str]:
+        return [name for name in self._numbers if re.search(rf"\b{name}\b", text)]
+
+    def _symbols_in(self, text: str) -> list[str]:
+        found = set(_NAME.findall(text))
+        return [symbol for symbol in self._graph.symbols if symbol in found]
+
+    def _model(self) -> list[str]:
+        return [
+            "class ModelNew(nn.Module):",
+            "    def __init__(self, *arguments):",
+            "        super().__init__()",
+            *(f"        {line}" for line in state_lines(self._task, self._used)),
+            *(f"        {line}" for line in self._constant_lines()),
+            "",
+            *(f"    {line}" for line in self._forward()),
+        ]
+
+    def _constant_lines(self) -> list[str]:
+        lines = []
+        for source in self._constants:
+            values = ", ".join(_plain(value) for value in source.values)
+            shape = tuple(extent.value for extent in source.kind.shape)
+            tensor = f"torch.tensor([{values}], dtype=torch.{source.kind.dtype}).view({shape})"
+            name = f"constant_{source.name}"
+            lines.append(f"self.register_buffer({name!r}, {tensor}, persistent=False)")
+        return lines
+
+    def _forward(self) -> list[str]:
+        count = len(self._task.shown.inputs.items or ())
+        inputs = [source for source in self._used if source.origin == "input"]
+        names = {source.key: f"x{source.key}" for source in inputs}
+        lines = []
+        for number, source in enumerate(inputs):
+            if not source.key.isdigit():
+                names[source.key] = f"item{number}"
+            lines.append(f"{names[source.key]} = x{source.key}.contiguous()")
+        lines += [f"{name} = {measured(s, names)}" for name, s in self._graph.symbols.items()]
+        lines += [f"{name} = {code}" for name, code in self._numbers.items()]
+        tensors = self._tensors(inputs, names)
+        device = f"{next(iter(tensors.values()), 'torch.empty(0)')}.device"
+        lines.append(f"device = {device}")
+        lines += [f"{one.name} = {_empty(one)}" for one in (*self._outputs, *self._scratch)]
+        lines += self._index_lines()
+        for number, launch in enumerate(self._launches):
+            lines += self._launch(number, launch, tensors)
+        returned = re.sub(r"\by(\d+)\b", r"out_\1", self._graph.returned)
+        parameters = ", ".join(["self", *(f"x{i}" for i in range(count))])
+        lines.append(f"return {returned}")
+        return [f"def forward({parameters}):", *(f"    {line}" for line in lines)]
+
+    def _tensors(self, inputs: Sequence[Source], names: dict[str, str]) -> dict[str, str]:
+        """Where the host finds what kernels read."""
+        weights = iter(range(len(self._used)))
+        found = {
+            f"in_{s.name}": names[s.key] if s in inputs else f"self._used[{next(weights)}]"
+            for s in self._used
+        }
+        found |= {f"in_{s.name}": f"self.constant_{s.name}" for s in self._constants}
+        return found
+
+    def _index_lines(self) -> list[str]:
+        """How wide an index must be."""
+        memory = {b.name: b for launch in self._launches for b in launch.memory.values()}
+        counts = {product(buffer.shape) for buffer in memory.values()}
+        if any(count.fixed and count.value >= _WIDE for count in counts):
+            return ["index = tl.int64"]
+        codes = sorted({host(count.code) for count in counts if not count.fixed})
+        if not codes:
+            return ["index = tl.int32"]
+        largest = codes[0] if len(codes) == 1 else f"max({', '.join(codes)})"
+        return [f"index = tl.int64 if {largest} >= {_WIDE} else tl.int32"]
+
+    def _launch(self, number: int, launch: Launch, tensors: dict[str, str]) -> list[str]:
+        text = "\n".join(launch.lines)
+        arguments = [tensors.get(name, name) for name in launch.memory]
+        arguments += [*self._numbers_in(text), *self._symbols_in(text), "index"]
+        arguments += [f"{name}={code}" for name, code in launch.constants.items()]
+        arguments.append(f"num_warps={launch.warps}")
+        if launch.stages:
+            arguments.append(f"num_stages={launch.stages}")
+        grid = ", ".join(launch.grid) + ("," if len(launch.grid) == 1 else "")
+        return [f"kernel_{number}[({grid})](", *(f"    {one}," for one in arguments), ")"]
+
+
+def _empty(buffer: Buffer) -> str:
+    sizes = ", ".join(host(extent.code) for extent in buffer.shape)
+    sizes += "," if len(buffer.shape) == 1 else ""
+    return f"torch.empty(({sizes}), dtype=torch.{buffer.dtype}, device=device)"
+
+
+def _plain(value: float | Real) -> str:
+    if isinstance(value, Real):
+        return value.code.replace("km::inf", 'float("inf")').replace("km::nan", 'float("nan")')
+    return repr(value)
+
+
+@cache
+def _runtime() -> dict[str, str]:
+    """The functions that kernels may call, by name."""
+    text = (files(_RUNTIME) / "runtime" / "functions.py").read_text()
+    return {
+        item.name: f"@triton.jit\n{ast.get_source_segment(text, item)}"
+        for item in ast.parse(text).body
+        if isinstance(item, ast.FunctionDef)
+    }
+
+
+def _functions_for(text: str) -> list[str]:
+    """Those that the text calls, and those that they call."""
+    wanted: set[str] = set()
+    waiting = [text]
+    while waiting:
+        called = set(_NAME.findall(waiting.pop())) & _runtime().keys() - wanted
+        wanted |= called
+        waiting += [_runtime()[name] for name in called]
+    return [source for name, source in _runtime().items() if name in wanted]

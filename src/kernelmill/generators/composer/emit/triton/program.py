@@ -1,0 +1,97 @@
+"""A candidate in Triton: a kernel for every value that is stored."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from kernelmill.generators.base import Declined
+from kernelmill.generators.composer.decisions import Plan
+from kernelmill.generators.composer.emit.scope import Unfit
+from kernelmill.generators.composer.emit.triton.attention import WIDEST, emit_attention
+from kernelmill.generators.composer.emit.triton.contraction import Contraction, Sums
+from kernelmill.generators.composer.emit.triton.launch import Launch, padded
+from kernelmill.generators.composer.emit.triton.model import Model
+from kernelmill.generators.composer.emit.triton.rows import Long, Parts, Share, emit_nest
+from kernelmill.generators.composer.emit.triton.scans import emit_scan, scan_under
+from kernelmill.generators.composer.graph import Extent, Graph
+from kernelmill.generators.composer.lowering.attention import in_products
+from kernelmill.generators.composer.lowering.contractions import summed_products
+from kernelmill.generators.composer.storing import Storing, reaches
+from kernelmill.generators.composer.values import Apart, Attention, Buffer, Contract, Reduce, Value
+from kernelmill.tasks.task import Task
+
+
+class TritonProgram(Storing):
+    folds_places: ClassVar[bool] = True
+
+    def __init__(self, graph: Graph, plan: Plan) -> None:
+        self.launches: list[Launch] = []
+        super().__init__(graph, plan)
+
+    def files(self, task: Task) -> dict[str, str]:
+        model = Model(
+            self.graph, task, self.launches, self.outputs, self._scratch, self._numbers,
+            bool(self._plan.specialise),
+        )  # fmt: skip
+        return {"model.py": model.text()}
+
+    def _emit(self, value: Value, target: Buffer) -> None:
+        if isinstance(value, Apart):
+            raise Declined(f"a {type(value).__name__.lower()} in Triton")
+        if isinstance(value, Attention):
+            self._emit_attention(value, target)
+            return
+        scan = scan_under(value, self._stored)
+        if scan is not None:
+            self.launches.append(emit_scan(scan, value, target, self._plan, self._stored))
+            return
+        contract = self._contract_under(value)
+        if contract is not None and self._emit_contraction(contract, value, target):
+            return
+        while True:
+            try:
+                self.launches.append(emit_nest(value, target, self._plan, self._stored))
+                return
+            except Long as long:
+                self._share(long.folds)
+
+    def _emit_attention(self, value: Attention, target: Buffer) -> None:
+        if max(padded(value.inputs[0].shape[3]), padded(value.shape[3])) > WIDEST:
+            self._store(in_products(value), target)
+        else:
+            self.launches.append(emit_attention(value, target, self._plan, self._stored))
+
+    def _share(self, folds: Sequence[Reduce]) -> None:
+        """Have several programs fold a part of every row each; who needs the results joins them."""
+        share = Share(folds, self._plan, self._stored)
+        parts = Extent(str(share.parts), share.parts)
+        targets = [
+            [self._scratch_of([parts, *fold.shape], state.dtype) for state in share.states(fold)]
+            for fold in folds
+        ]
+        self.launches.append(share.launch(targets))
+        for fold, buffers in zip(folds, targets, strict=True):
+            self._stand_in(fold, Parts(fold, buffers))
+
+    def _emit_contraction(self, contract: Contract, value: Value, target: Buffer) -> bool:
+        """Whether the value is stored with it; if not, something stands for the contraction."""
+        form = contract.form
+        if id(contract) in self._stored:
+            return False
+        if form.window is None and "1" in (form.rows.code, form.columns.code):
+            left, right = contract.inputs
+            self._stand_in(contract, summed_products(left, right, contract.shape))
+            return False
+        contraction = Contraction(contract, self._plan, self._stored)
+        split = contraction.split
+        try:
+            if split == 1:
+                self.launches.append(contraction.launch(value, target))
+                return True
+            sums = Sums(f"stored_{len(self._scratch)}", contract, split)
+            self.launches.append(contraction.launch(contract, sums.whole, split))
+        except Unfit as unfit:
+            # A fold of the contraction's own sums has to wait for all of them.
+            raise Unfit(contract) if reaches(unfit.value, contract) else unfit from unfit
+        self._scratch.append(sums.whole)
+        self._stand_in(contract, sums)
+        return False
