@@ -85,6 +85,13 @@ def test_what_is_cut_off_is_read_as_far_as_it_goes() -> None:
     assert python("def (", "triton")["kernels"] == 0
 
 
+def test_what_nests_beyond_reason_is_survived() -> None:
+    braces = "{" * 5000 + "}" * 5000
+    assert cpp(f'extern "C" void run() {{ {braces} }}')["loops"] == 0
+    sums = "+".join(["x"] * 5000)
+    assert python(f"@jit\ndef kernel(x):\n    y = {sums}\n", "triton")["loops"] == 0
+
+
 CUDA = """
 __global__ void small(float* x) { x[threadIdx.x] = 0; __syncthreads(); __syncthreads(); }
 __global__ void __launch_bounds__(256) large(const float4* x, float* out) {
