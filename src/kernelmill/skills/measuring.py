@@ -2,7 +2,7 @@
 
 from kernelmill.candidate import Candidate
 from kernelmill.judge import Latency, Verdict
-from kernelmill.judge.verdict import Profile
+from kernelmill.judge.verdict import Diagnosis, KernelUse, Profile
 from kernelmill.skills.features.operators import bytes_once, operator_metrics
 from kernelmill.skills.features.source import source_metrics
 from kernelmill.skills.metrics import Metrics, of_backend
@@ -13,12 +13,14 @@ def measure(task: Task, candidate: Candidate, verdict: Verdict) -> Metrics | Non
     """All metrics of the verdict's backend; None where nothing was measured."""
     if verdict.latency is None:
         return None
-    profile = verdict.profile
+    profile, diagnosis = verdict.profile, verdict.diagnosis
+    hottest = diagnosis.kernels[0] if diagnosis is not None and diagnosis.kernels else None
     found: dict[str, float] = {
         **operator_metrics(task),
         **_verdict_metrics(task, verdict.latency, verdict.evidence.threads),
         **(_profile_metrics(profile) if profile is not None else {}),
-        **source_metrics(candidate, verdict.backend, profile.hottest if profile else ""),
+        **(_device_metrics(diagnosis, hottest) if diagnosis is not None and hottest else {}),
+        **source_metrics(candidate, verdict.backend, hottest.name if hottest else ""),
     }
     return {
         name: min(max(found[name], 0.0), metric.high) if name in found else None
@@ -40,8 +42,20 @@ def _verdict_metrics(task: Task, latency: Latency, threads: int) -> dict[str, fl
 
 
 def _profile_metrics(profile: Profile) -> dict[str, float]:
-    return {
-        "kernel_share": profile.kernel,
-        "foreign_share": profile.foreign,
-        **profile.metrics,
+    return {"kernel_share": profile.kernel, "foreign_share": profile.foreign}
+
+
+def _device_metrics(diagnosis: Diagnosis, hottest: KernelUse) -> dict[str, float]:
+    device_time = sum(kernel.microseconds for kernel in diagnosis.kernels)
+    found = {
+        "dram_percent": 100 * diagnosis.bandwidth,
+        "kernel_launches": diagnosis.launches,
+        "hottest_share": hottest.microseconds / max(device_time, 1e-9),
+        "registers": float(hottest.registers),
+        "shared_kilobytes": hottest.shared_bytes / 1024,
     }
+    if hottest.spills is not None:
+        found["spilled_bytes"] = 4.0 * hottest.spills
+    if hottest.occupancy is not None:
+        found["occupancy_percent"] = 100 * hottest.occupancy
+    return found

@@ -30,7 +30,7 @@ class Worth(NamedTuple):
 
 
 def device_of(verdict: Verdict) -> str:
-    return verdict.evidence.processor
+    return verdict.evidence.device or verdict.evidence.processor
 
 
 def worth_of(
