@@ -35,13 +35,18 @@ WHOLE = f"### model.py\n```python\n{MODEL}```\n\n### kernel.cpp\n```cpp\n{KERNEL
             ("--generator", "model", "--model", "m@ollama", "--max-usd", "1"),
             "nobody knows the price of m",
         ),
+        (
+            ("--generator", "model", "--model", "gpt-4o", "--max-usd", "0.01"),
+            "one question may cost",
+        ),
     ],
     ids=str,
 )
 def test_mistakes_are_said_before_anything_begins(
     options: tuple[str, ...], words: str, tmp_path: Path
 ) -> None:
-    done = run("run", "starter/gelu", "--workspace", tmp_path / "w", *options, OPENAI_API_KEY="")
+    key = CANARY if "--max-usd" in options else ""
+    done = run("run", "starter/gelu", "--workspace", tmp_path / "w", *options, OPENAI_API_KEY=key)
     assert words in one_line_error(done)
     assert not (tmp_path / "w").exists()
 

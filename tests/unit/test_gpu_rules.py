@@ -59,6 +59,10 @@ IN_MODULE = {
     "@triton.jit\ndef k(x, y=__import__('os')):\n    pass": "forbidden-name",
     "@triton.autotune(configs=[eval('1')], key=[])\n@triton.jit\ndef k(x):\n    pass": "forbidden-name",
     "@print\ndef k(x):\n    pass": "unneeded",
+    "class triton(nn.Module):\n    pass": "shadowing",
+    "triton = torch": "shadowing",
+    "import torch as triton": "shadowing",
+    "def jit(f):\n    return f\n\n\n@jit\ndef k(x):\n    eval(x)": "forbidden-name",
 }
 
 

@@ -117,6 +117,7 @@ class _Walk:
         self._language = language
         kernels = _kernels(tree, language)
         self._kernels = {kernel.name for kernel in kernels}
+        self._kernel_nodes = {id(kernel) for kernel in kernels}
         unseen: list[ast.AST] = [part for kernel in kernels for part in kernel.body]
         unseen += [n for n in ast.walk(tree) if expressions and _says(n, expressions)]
         self._unseen = {id(inner) for part in unseen for inner in ast.walk(part)}
@@ -145,11 +146,20 @@ class _Walk:
                 yield from self._statement(node)
                 yield from self._expression(node)
         for function in _functions(self._tree):
-            if function.name not in self._kernels:
+            if id(function) not in self._kernel_nodes:
                 yield from self._state(function)
+        yield from self._shadowing()
 
     def _finding(self, rule: str, node: ast.AST, what: str, instead: str) -> Finding:
         return Finding(rule, f"{self._file}:{getattr(node, 'lineno', 1)}", what, instead)
+
+    def _shadowing(self) -> Iterator[Finding]:
+        """What makes a function a kernel must mean what it says."""
+        words = {module.partition(".")[0] for module in self._language.modules}
+        for node in ast.walk(self._tree):
+            if words & _bound_names(node):
+                instead = "import it plainly, and leave its name alone"
+                yield self._finding("shadowing", node, "gives its language's name away", instead)
 
     def _imports(self) -> Iterator[Finding]:
         modules = _MODULES | self._language.modules.keys()
@@ -202,7 +212,7 @@ class _Walk:
             yield from self._class(node)
         elif isinstance(node, ast.FunctionDef):
             for decorator in node.decorator_list:
-                if node.name in self._kernels and self._dresses(decorator):
+                if id(node) in self._kernel_nodes and self._dresses(decorator):
                     continue
                 if ast.unparse(decorator) not in _DECORATORS:
                     what = f"decorates with {ast.unparse(decorator)}"
@@ -353,6 +363,21 @@ def _kernels(tree: ast.Module, language: KernelLanguage) -> list[ast.FunctionDef
 def kernel_names(source: str, language: KernelLanguage) -> tuple[str, ...]:
     """The kernels that a module defines."""
     return tuple(kernel.name for kernel in _kernels(ast.parse(source), language))
+
+
+def _bound_names(node: ast.AST) -> set[str]:
+    """Names that a node gives a meaning, other than by a plain import."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {node.name}
+    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+        return {node.id}
+    if isinstance(node, ast.arg):
+        return {node.arg}
+    if isinstance(node, ast.alias):
+        return {node.asname or ""}
+    if isinstance(node, ast.ImportFrom):
+        return {alias.asname or alias.name for alias in node.names}
+    return set()
 
 
 def _says(node: ast.AST, expressions: frozenset[str]) -> bool:

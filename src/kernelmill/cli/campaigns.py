@@ -18,6 +18,7 @@ from kernelmill.cli.progress import LiveWatcher, PlainWatcher
 from kernelmill.generators import get_generator
 from kernelmill.generators.base import Generator
 from kernelmill.generators.model.choosing import demand_prices
+from kernelmill.generators.money import EarlyPurse
 from kernelmill.judge import Judge, Settings
 from kernelmill.report import conclusion, spending_table, summarise, task_table, write_page
 from kernelmill.strategies import Strategy, get_strategy
@@ -35,8 +36,8 @@ class Plugins(NamedTuple):
     strategy: Strategy
 
 
-def find_plugins(settings: CampaignSettings) -> Plugins:
-    """What the settings name, checked before anything is made or spent."""
+def find_plugins(settings: CampaignSettings, spent_usd: float = 0.0) -> Plugins:
+    """What the settings name, checked before anything is made."""
     plugins = Plugins(
         get_backend(settings.backend),
         get_generator(settings.generator, settings.models),
@@ -44,6 +45,8 @@ def find_plugins(settings: CampaignSettings) -> Plugins:
     )
     if settings.models is not None:
         demand_prices(settings.models, settings.max_usd)
+    left_usd = None if settings.max_usd is None else settings.max_usd - spent_usd
+    plugins.generator.fund(EarlyPurse(left_usd))
     check_tools(plugins.backend, plugins.generator)
     return plugins
 

@@ -35,7 +35,7 @@ def resume(
             settings = msgspec.structs.replace(settings, budget=budget)
         if max_usd is not None:
             settings = msgspec.structs.replace(settings, max_usd=max_usd)
-        plugins = find_plugins(settings)
+        plugins = find_plugins(settings, opened.expenses(chosen).spent_usd)
         with open_judge(settings, plugins.backend) as judge:
             chosen = opened.change_settings(chosen, settings)
             crew = Crew(judge, plugins.generator, plugins.strategy)

@@ -158,7 +158,7 @@ class Generator(ABC):
         raise UsageError(f"generator {self.name} asks no model: leave out --model")
 
     def fund(self, purse: Purse) -> None:  # noqa: B027 (most have nothing to pay)
-        """Who pays for its questions, before the first of them but for those of `check`."""
+        """Who pays for its questions from now on."""
 
     @abstractmethod
     def write(self, proposal: Proposal) -> Draft:

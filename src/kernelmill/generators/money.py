@@ -30,15 +30,22 @@ class Purse(ABC):
         """What was spent before anybody could say no."""
 
 
-class OpenPurse(Purse):
-    """Without a bottom; remembers what went, for whoever pays in the end."""
+class EarlyPurse(Purse):
+    """Pays while there is no campaign yet; remembers what went, for the one who pays in the end."""
 
-    def __init__(self) -> None:
+    def __init__(self, left_usd: float | None = None) -> None:
+        self._left = left_usd
         self._lock = threading.Lock()
         self.spent: list[float | None] = []
 
     def hold(self, most_usd: float | None, closing: bool = False) -> int:
         with self._lock:
+            spent = sum(cost or 0.0 for cost in self.spent)
+            if self._left is not None and spent + (most_usd or 0.0) > self._left:
+                raise NoMoney(
+                    f"one question may cost {most_usd or 0.0:.4f} USD, and "
+                    f"{max(0.0, self._left - spent):.4f} USD are left"
+                )
             self.spent.append(most_usd)
             return len(self.spent) - 1
 
@@ -47,4 +54,5 @@ class OpenPurse(Purse):
             self.spent[hold] = cost_usd if cost_usd is not None else self.spent[hold]
 
     def book(self, cost_usd: float | None) -> None:
-        self.hold(cost_usd)
+        with self._lock:
+            self.spent.append(cost_usd)

@@ -73,6 +73,10 @@ class Bench(ABC):
         """One more behind the clock, on inputs that no trial has used before."""
 
     @abstractmethod
+    def prepare(self, compiled: bool) -> None:
+        """Have the baselines ready: eager, and torch.compile where wanted and where it works."""
+
+    @abstractmethod
     def compete(
         self,
         subject: Subject,
@@ -81,7 +85,7 @@ class Bench(ABC):
         compiled: bool,
         repeats: int,
     ) -> Competition:
-        """Timed calls of candidate and baselines in turn; raises TimedAnswerWrong."""
+        """Timed calls of candidate and prepared baselines in turn; raises TimedAnswerWrong."""
 
     @abstractmethod
     def renew(self) -> None:

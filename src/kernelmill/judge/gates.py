@@ -166,6 +166,7 @@ class Passage:
         self, subject: Subject, outputs: list[OutputTensor], built: Built, compiled: bool
     ) -> None:
         bench = self._bench
+        bench.prepare(compiled)
         with self._quiet():
             try:
                 competition = bench.compete(subject, outputs, built, compiled, self._repeats)

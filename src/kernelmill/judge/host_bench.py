@@ -91,6 +91,9 @@ class HostBench(Bench):
             cases, lambda case, first: run_on_host(subject, case, seconds, first)
         )
 
+    def prepare(self, compiled: bool) -> None:
+        self.baselines(compiled)
+
     def compete(
         self,
         subject: Subject,

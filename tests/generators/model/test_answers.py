@@ -12,6 +12,7 @@ from kernelmill.generators.model.answers import parse_candidate, remark
 from kernelmill.generators.model.edits import Edit, apply_edits, parse_edits
 from kernelmill.generators.model.problems import Malformed, Problem
 from kernelmill.generators.model.protocol import Answer, Stop
+from kernelmill.generators.model.structured import parse_opinion
 
 FILES = {"model.py": "import torch\nx = 1\n", "kernel.cpp": "int a;\nint b;\nint a;\n"}
 TEXT = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\r"))
@@ -134,11 +135,40 @@ def test_an_edit_that_misses_is_shown_what_comes_closest() -> None:
         parse(edited("int b;\nint c;\n", "int d;\n"), FILES)
 
 
+def test_a_last_line_without_an_end_is_found() -> None:
+    files = parse(edited("int z;\n", "int y;\n"), {"model.py": "x", "kernel.cpp": "int z;"})
+    assert files["kernel.cpp"] == "int y;\n"
+
+
 def test_remarks_are_taken_where_there_are_any() -> None:
     text = "**Approach:** two passes\nExpect: 2x, bound by memory\n```\n```"
     assert remark(text, "approach") == "two passes"
     assert remark(text, "expect") == "2x, bound by memory"
     assert remark("nothing", "approach") == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n" * 500_000,
+        " " * 500_000,
+        "a" * 500_000,
+        "a." * 250_000,
+        "```" + "a" * 500_000 + "\nx\n```",
+        "```\n" * 100_000,
+        "`" * 500_000,
+        "approach" + " " * 500_000,
+        "*" * 500_000,
+    ],
+    ids=range(9),
+)
+def test_no_answer_keeps_it_busy(text: str) -> None:
+    for words in (text, text + whole(FILES), edited("x\n" * 20_000 + "y\n", "")):
+        with suppress(Malformed):
+            parse(words, {**FILES, "kernel.cpp": "x\n" * 20_000})
+        remark(words, "approach")
+        with suppress(Malformed):
+            parse_opinion(answer(words))
 
 
 @given(TEXT)

@@ -15,8 +15,8 @@ _HOST_NAMES = frozenset("Config autotune cdiv heuristics jit language next_power
 _LANGUAGE = KernelLanguage(
     modules={"triton": _HOST_NAMES, "triton.language": frozenset({"constexpr", "dtype"})
              | frozenset("float16 bfloat16 float32 float64 int8 int16 int32 int64 int1".split())},
-    decorators=frozenset({"triton.jit", "jit"}),
-    dressings=frozenset({"triton.autotune", "triton.heuristics", "autotune", "heuristics"}),
+    decorators=frozenset({"triton.jit"}),
+    dressings=frozenset({"triton.autotune", "triton.heuristics"}),
 )  # fmt: skip
 _WARM = "kernelmill.backends.triton.warm"
 _INTERPRETER = "kernelmill.backends.triton.interpreted"

@@ -14,7 +14,9 @@ _LANGUAGES = frozenset("python py cpp c++ c cc cuda cu hpp h".split())
 _THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 """Some servers leave it in front of the answer."""
 _APOLOGY = re.compile(r"\b(?:i'?m sorry|i can(?:not|.?t)|i am unable|as an ai)\b", re.IGNORECASE)
-_REMARK = re.compile(r"^\W*(approach|expect)\W*:\W*(.+?)\s*$", re.IGNORECASE | re.MULTILINE)
+_REMARK = re.compile(
+    r"^[^\w\n]*(approach|expect)[^\w\n]*:[^\w\n]*(.+)$", re.IGNORECASE | re.MULTILINE
+)
 _MOST_REMARK = 300
 _FILES_SHAPE = "give each file whole: its name on a line of its own, then a fenced block"
 
@@ -64,7 +66,7 @@ def remark(answer: str, kind: str) -> str:
     """What it says of its `approach`, or of what it lets `expect`; empty where it says nothing."""
     for found, words in _REMARK.findall(answer):
         if found.lower() == kind:
-            return str(words)[:_MOST_REMARK]
+            return str(words)[:_MOST_REMARK].strip()
     return ""
 
 

@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^`\n]*)$")
 _FILE = r"[A-Za-z0-9_./-]*[A-Za-z0-9_-]\.[A-Za-z0-9_]+"
-_NAME = re.compile(_FILE)
+_MOST_NAME = 200
+"""Longer lines name nothing, and would keep the patterns busy."""
+_INFORMATION = re.compile(rf".*?(?<![\w./-])({_FILE})")
 _TITLE = re.compile(rf"^[^\w./]*(?:\d+[.)]\W*)?(?:file(?:name)?\W+)?({_FILE})\W*$", re.IGNORECASE)
 _COMMENT = re.compile(rf"^\s*(?://|#|/\*)\s*(?:file(?:name)?:\s*)?({_FILE})\s*(?:\*/)?\s*$")
 
@@ -53,11 +55,15 @@ def _closes(line: str, fence: str) -> bool:
 
 
 def _block(title: str, information: str, body: list[str], closed: bool) -> Block:
-    """Named by its title, by what follows its fence, or by a comment in its first line."""
     text = "\n".join(body) + "\n" if body else ""
     language = re.split(r"[\s:]", information.strip(), maxsplit=1)[0]
-    for found in (_TITLE.match(title.strip()), _NAME.search(information)):
+    return Block(_name(title, information, body[0] if body else ""), language, text, closed)
+
+
+def _name(title: str, information: str, first: str) -> str:
+    """By its title, by what follows its fence, or by a comment in its first line."""
+    for pattern, line in ((_TITLE, title.strip()), (_INFORMATION, information), (_COMMENT, first)):
+        found = pattern.match(line) if len(line) <= _MOST_NAME else None
         if found is not None:
-            return Block(found.groups()[0] if found.groups() else found[0], language, text, closed)
-    comment = _COMMENT.match(body[0]) if body else None
-    return Block(comment[1] if comment else "", language, text, closed)
+            return str(found[1])
+    return ""

@@ -6,6 +6,7 @@ a campaign that is resumed or repeated gets the ones it got before.
 
 import hashlib
 import sqlite3
+import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -23,12 +24,13 @@ _query = Queries(Path(__file__).parent / "queries")
 
 
 def load(question: Question) -> Answer | None:
+    """None where it is not known, or cannot be read."""
     try:
         with _opened() as database:
             row = database.execute(_query("answer"), {"key": _key(question)}).fetchone()
-    except (sqlite3.Error, OSError):
+        return None if row is None else unpacked(row[0], Answer)
+    except (sqlite3.Error, OSError, zlib.error, msgspec.DecodeError):
         return None
-    return None if row is None else unpacked(row[0], Answer)
 
 
 def store(question: Question, answer: Answer) -> None:

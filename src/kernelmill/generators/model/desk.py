@@ -15,7 +15,7 @@ from kernelmill.generators.model.pacing import Pace, pause
 from kernelmill.generators.model.protocol import Answer, Client, Failed, Message, Question
 from kernelmill.generators.model.settings import Model, ModelSettings, Role
 from kernelmill.generators.model.waiting import receive
-from kernelmill.generators.money import OpenPurse, Purse
+from kernelmill.generators.money import EarlyPurse, NoMoney, Purse
 
 _MESSAGE_TOKENS = 16
 """What an endpoint may add to each message by itself."""
@@ -40,7 +40,7 @@ class Desk:
         self, settings: ModelSettings, sleep: Callable[[float], None] = time.sleep
     ) -> None:
         self.settings = settings
-        self.purse: Purse = OpenPurse()
+        self.purse: Purse = EarlyPurse()
         self._sleep = sleep
         self._lines: dict[Model, _Line] = {}
         self._lock = threading.Lock()
@@ -50,7 +50,7 @@ class Desk:
     def fund(self, purse: Purse) -> None:
         """From now on this purse pays, and for what was asked so far too."""
         before, self.purse = self.purse, purse
-        for cost in before.spent if isinstance(before, OpenPurse) else ():
+        for cost in before.spent if isinstance(before, EarlyPurse) else ():
             purse.book(cost)
 
     def ask(self, question: Question, calls: list[Call]) -> Answer:
@@ -70,7 +70,7 @@ class Desk:
         """One tiny question, so that a wrong key, name or setting is found before all else."""
         try:
             self._try(Question(model, Role.GENERATOR, "", (_HELLO,), model.max_tokens, 0), [])
-        except Unanswered as error:
+        except (Unanswered, NoMoney) as error:
             raise GeneratorUnavailable(f"model {model.name}: {error}") from error
 
     def _try(self, question: Question, calls: list[Call]) -> Answer:

@@ -13,6 +13,7 @@ _REPLACE = re.compile(r"^>{5,9} ?REPLACE\s*$")
 _SHAPE = (
     "an edit is a line `<<<<<<< SEARCH`, the old lines, `=======`, the new lines, `>>>>>>> REPLACE`"
 )
+_EXACT = "copy the lines to search for from the file as it was shown, every space of them"
 _MOST_SHOWN = 12
 
 
@@ -67,9 +68,6 @@ def apply_edits(name: str, text: str, edits: list[Edit]) -> str:
     return text
 
 
-_EXACT = "copy the lines to search for from the file as it was shown, every space of them"
-
-
 def _bad(name: str, found: str) -> Malformed:
     return Malformed(Problem.BAD_EDIT, f"{name}: {found}", _SHAPE)
 
@@ -80,7 +78,8 @@ def _lines(lines: list[str]) -> str:
 
 def _count(text: str, search: str) -> int:
     """At beginnings of lines only, overlapping ones too."""
-    return sum(text.startswith(search, start) for start in _line_starts(_ended(text)))
+    text = _ended(text)
+    return sum(text.startswith(search, start) for start in _line_starts(text))
 
 
 def _replaced(text: str, edit: Edit) -> str:
@@ -99,11 +98,11 @@ def _line_starts(text: str) -> list[int]:
 
 def _nearest(text: str, search: str) -> str:
     """What in the file comes closest to what was searched for."""
-    wanted, lines = lines_of(search), lines_of(text)
+    wanted, lines = lines_of(search)[:_MOST_SHOWN], lines_of(text)
     matcher = difflib.SequenceMatcher(None, lines, wanted, autojunk=False)
     match = matcher.find_longest_match()
     if not match.size:
         return "none of the lines it searches for stands in the file"
     start = max(0, match.a - match.b)
-    shown = lines[start : start + min(len(wanted), _MOST_SHOWN)]
+    shown = lines[start : start + len(wanted)]
     return "the file has no such lines; the closest are:\n" + "\n".join(shown)

@@ -13,7 +13,7 @@ from kernelmill.generators.planning import Diagnosis, Guidance, Plan
 from kernelmill.judge import Verdict
 
 _SHAPE = "answer with one JSON object of the fields asked for, and nothing else"
-_FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
+_FENCED = re.compile(r"```(?:json)?\n(.*?)```", re.DOTALL)
 _T = TypeVar("_T")
 
 

@@ -30,8 +30,22 @@ from kernelmill.judge.latency import Contestant, summarise
 from kernelmill.judge.loading import REFERENCE_LIMITS, load_candidate, read_init_arguments
 from kernelmill.judge.protocol import OutputTensor, ReferenceRequest, TrialDone
 from kernelmill.judge.settings import Settings
-from kernelmill.judge.subject import ReferenceLost, RunnerRaised, Subject, close_files
-from kernelmill.sandbox import CellCrashed, CellFailure, CellProtocolError, Policy, Zygote
+from kernelmill.judge.subject import (
+    ReferenceLost,
+    RunnerRaised,
+    Subject,
+    blaming_reference,
+    close_files,
+)
+from kernelmill.sandbox import (
+    Cell,
+    CellCrashed,
+    CellFailure,
+    CellProtocolError,
+    Limits,
+    Policy,
+    Zygote,
+)
 from kernelmill.tasks.task import Task
 
 _EXAMINER = "kernelmill.judge.cuda.examiner:run_examiner"
@@ -41,12 +55,12 @@ _SECONDS = 120.0
 _COMPILE_SECONDS = 300.0
 _BATCH_NANOSECONDS = 12_000_000
 _MOST_SLOTS = 4096
-_RING_SHARE = 10
+_RING_SHARE = 12
 """The inputs of a batch take at most this part of the device's memory, and so do its answers."""
 _ROOM = 4 << 30
 """What a candidate may use beside its answers, at least; or some times what a call moves."""
-_ROOM_CALLS = 4
-_ARENA_SHARE = 3
+_ROOM_CALLS = 2
+_ARENA_SHARE = 4
 _BENCHES_SHARE = 4
 """What all benches may hold of the device's memory between verdicts; one more is open then."""
 _PROCESS_FILES = 6
@@ -103,14 +117,23 @@ class CudaBench(Bench):
 
     @contextmanager
     def seat(self, candidate: Candidate, built: Built) -> Iterator[Subject]:
-        cell = self._start(_CANDIDATE, may_execute=built.compiles_at_run_time, kept=False).cell
-        with cell:
-            self._share(Subject(cell))
+        with self._empty_seat(built.compiles_at_run_time) as cell:
             try:
                 yield load_candidate(cell, candidate, built, self._init, self._settings)
             finally:
                 cell.close()
                 self._examiner.release()
+
+    def _empty_seat(self, may_execute: bool) -> Cell:
+        """A runner whose memory the examiner reads; whatever fails so far is no candidate's."""
+        with blaming_reference():
+            cell = self._spawn(_CANDIDATE, self._settings.limits, may_execute)
+            try:
+                self._share(Subject(cell))
+            except (CellFailure, RunnerRaised, ReferenceLost):
+                cell.close()
+                raise
+        return cell
 
     def check(self, subject: Subject, small: bool) -> Correctness:
         """All trials: a device can bear them."""
@@ -121,6 +144,9 @@ class CudaBench(Bench):
 
     def _trials(self, subject: Subject, cases: list[DeviceCase]) -> Correctness:
         return check_correctness(cases, lambda case, _: self._run(subject, case))
+
+    def prepare(self, compiled: bool) -> None:
+        self._baselines(compiled)
 
     def compete(
         self,
@@ -241,18 +267,21 @@ class CudaBench(Bench):
         finally:
             os.close(block)
 
-    def _start(self, entry: str, may_execute: bool, kept: bool = True) -> Subject:
+    def _start(self, entry: str, may_execute: bool) -> Subject:
+        """One of the judge's own processes, which last as long as the bench."""
+        subject = Subject(self._spawn(entry, REFERENCE_LIMITS, may_execute))
+        self._subjects.append(subject)
+        return subject
+
+    def _spawn(self, entry: str, limits: Limits, may_execute: bool) -> Cell:
         files = device_files()
         arguments = {
             "threads": self._settings.threads,
             "device_files": files,
             "arena_bytes": self._arena_bytes() if entry == _CANDIDATE else 0,
         }
-        policy = Policy(limits=REFERENCE_LIMITS, may_execute=may_execute, devices=files)
-        subject = Subject(self._zygote.spawn(entry, arguments, policy))
-        if kept:
-            self._subjects.append(subject)
-        return subject
+        policy = Policy(limits=limits, may_execute=may_execute, devices=files)
+        return self._zygote.spawn(entry, arguments, policy)
 
     def _load(self, subject: Subject, compiled: bool = False) -> None:
         request = ReferenceRequest(self.task.source, self.task.scale, secret_seed(), compiled)

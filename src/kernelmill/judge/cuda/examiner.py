@@ -40,8 +40,9 @@ from kernelmill.tensors.torch_side import describe, dtype_name, restore
 
 _IMPRECISE = 4
 """How much wider the budget is where the reference cannot be computed in float64."""
-_CASE_SHARE = 6
-"""Cases may hold this part of the device's memory; those beyond are made anew when needed."""
+_CASE_SHARE = 8
+"""Where cases hold more than this part of the device's memory, the oldest are made anew when they
+are needed again."""
 _QUIET_ELEMENTS = 1 << 26
 _QUIET_TIMES = 10
 _SURVEY_CALLS = 5
@@ -91,12 +92,18 @@ class _Cases:
 
     def get(self, request: CaseRequest) -> _Case:
         key = msgspec.json.encode(request)
-        case = self._kept.pop(key, None) or self._make(request)
+        case = self._kept.pop(key, None)
+        if case is None:
+            self._make_room()
+            case = self._make(request)
         self._kept[key] = case
-        most = torch.cuda.get_device_properties(CUDA).total_memory // _CASE_SHARE
-        while len(self._kept) > 1 and sum(c.bytes for c in self._kept.values()) > most:
-            self._kept.pop(next(iter(self._kept)))
         return case
+
+    def _make_room(self) -> None:
+        """The oldest go first: making a case takes several times what it holds."""
+        most = torch.cuda.get_device_properties(CUDA).total_memory // _CASE_SHARE
+        while self._kept and sum(case.bytes for case in self._kept.values()) > most:
+            self._kept.pop(next(iter(self._kept)))
 
     def forget(self, request: CaseRequest) -> None:
         self._kept.pop(msgspec.json.encode(request), None)

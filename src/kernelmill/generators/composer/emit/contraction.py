@@ -232,13 +232,10 @@ class _Emission:
         ]
 
     def _store(self, result: Value, target: Buffer) -> list[str]:
-        place = self._form.out("b", "m", "0", "c")
-        one_line = self._form.lines.code == "1" and self._form.window is None
-        if result is self._contract and one_line and _separable(place, "m"):
-            at = f"{target.name} + {place.ravel(target.shape)}"
-            return [
-                f"const auto store = km::straight([=](long b, long m, long c) {{ return {at}; }});"
-            ]
+        if result is self._contract and self._is_straight():
+            at = f"{target.name} + {self._form.out('b', 'm', '0', 'c').ravel(target.shape)}"
+            place_of = "long b, long m, long c"
+            return [f"const auto store = km::straight([=]({place_of}) {{ return {at}; }});"]
         root = Scope(stored=self._stored)
         root.contraction = self._contract
         body = root.child("v")
@@ -251,6 +248,13 @@ class _Emission:
         parameters = "long b, long m, long r, long c0, long count, const float* sums"
         head = f"const auto store = [=]({parameters}) {{"
         return [head, *(f"  {line}" for line in root.lines), "};"]
+
+    def _is_straight(self) -> bool:
+        """Whether a tile of sums has its shape in the result as well."""
+        form = self._form
+        in_lines = form.lines.code != "1" or form.window is not None
+        wide = form.columns.value >= _NARROW
+        return wide and not in_lines and _separable(form.out("b", "m", "0", "c"), "m")
 
     def _function(self, right: str, last: str = "") -> str:
         form = self._form
