@@ -9,6 +9,7 @@ from kernelmill.strategies.base import rewards
 from kernelmill.strategies.best_of_n import BestOfN
 from kernelmill.strategies.conformance import HISTORIES, StrategyConformance, make_attempt
 from kernelmill.strategies.refine import Refine
+from kernelmill.strategies.value import ValueDriven
 from kernelmill.workspace import State
 from samples import make_task
 
@@ -21,6 +22,11 @@ class TestBestOfN(StrategyConformance):
 class TestRefine(StrategyConformance):
     def strategy(self) -> Strategy:
         return Refine()
+
+
+class TestValueDriven(StrategyConformance):
+    def strategy(self) -> Strategy:
+        return ValueDriven()
 
 
 def test_the_built_ins_are_plugged_in() -> None:

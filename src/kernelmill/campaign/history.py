@@ -2,7 +2,7 @@
 
 from kernelmill.generators.base import Parent
 from kernelmill.strategies.base import History, seed_of
-from kernelmill.workspace import Attempt, Campaign, Workspace
+from kernelmill.workspace import Attempt, Campaign, Planned, Workspace
 
 
 class StoredHistory(History):
@@ -19,6 +19,9 @@ class StoredHistory(History):
         if candidate is None or verdict is None:
             raise ValueError(f"attempt {attempt.id} was declined and cannot be a parent")
         return Parent(attempt.id, candidate, verdict, attempt.decisions)
+
+    def planned(self, attempt: Attempt) -> Planned | None:
+        return self._workspace.planned(attempt.id)
 
 
 def attempt_seed(campaign: Campaign, task: str, number: int) -> int:

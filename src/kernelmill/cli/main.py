@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from kernelmill import __version__
-from kernelmill.cli import doctor, memory, report, resume, run, show, status, tasks, verify
+from kernelmill.cli import doctor, memory, report, resume, run, show, skills, status, tasks, verify
 from kernelmill.errors import KernelmillError
 
 _USER_ERROR = 2
@@ -32,6 +32,7 @@ app.command("show")(show.show)
 app.command("report")(report.report)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(memory.app, name="memory")
+app.add_typer(skills.app, name="skills")
 
 
 def _show_version(wanted: bool) -> None:

@@ -67,7 +67,8 @@ class Proposal(msgspec.Struct, frozen=True):
     context: tuple[Hint, ...] = ()
     instruction: str = ""
     guidance: Guidance | None = None
-    """Where the strategy goes by methods: one of them is planned before anything is written."""
+    """Where the strategy goes by roles: one of its methods is planned before anything is written;
+    what was refused is diagnosed before it is repaired."""
 
 
 class Draft(msgspec.Struct, frozen=True):

@@ -99,6 +99,10 @@ class Profile(msgspec.Struct, frozen=True):
     """Share in code that is neither its own nor Python's nor the C++ run time's."""
     foreign_ms: float
     """The same in milliseconds of processor time a call."""
+    hottest: str = ""
+    """The kernel most of the time goes to, where a profiler names it."""
+    metrics: dict[str, float] = {}
+    """What a device's profiler says of the hottest kernel, by the names of the skills' metrics."""
 
 
 class Evidence(msgspec.Struct, frozen=True):

@@ -1,6 +1,7 @@
 """What happens to a memory when an attempt is stored: values move, items are added."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from kernelmill.generators.base import Stage
 from kernelmill.memory.items import ItemKind, Role
@@ -13,6 +14,13 @@ Step = Callable[[int], float]
 """The size of the next step, by the visits so far."""
 
 
+class Earned(NamedTuple):
+    """What an attempt was worth to whatever led to it."""
+
+    role: Role
+    reward: float
+
+
 def learn(
     memory: Memory,
     attempt: Attempt,
@@ -21,7 +29,7 @@ def learn(
     generator: str,
     best_before: float | None,
     step: Step,
-) -> None:
+) -> Earned:
     """Move the value of everything that was shown, then remember the attempt itself."""
     family, backend = result.proposal.task.family, result.proposal.backend
     if attempt.stage == Stage.DRAFT or best_before is None:
@@ -40,6 +48,7 @@ def learn(
         move(memory, starts, Role.START, family, reward, step)
     lessons = Lessons(attempt, result, generator, best_before, reward, memory.known)
     memory.add_all(list(lessons))
+    return Earned(role, reward)
 
 
 def move(

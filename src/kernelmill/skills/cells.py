@@ -12,10 +12,13 @@ Cells = dict[str, tuple[float | None, ...]]
 """A point inside of each cell of each metric; None where the metric may be missing."""
 
 
+Point = dict[str, float | None]
+
+
 class Outcome(NamedTuple, Generic[T]):
     """What a function says on a whole block of cells."""
 
-    point: dict[str, float | None]
+    point: Point
     """The metrics it looked at; it says the same whatever the others are."""
     said: T
 
@@ -51,21 +54,19 @@ def cut(metrics: dict[str, Metric], predicates: Iterable[Predicate]) -> Cells:
     return cells
 
 
-def explore(decide: Callable[[Metrics], T], cells: Cells) -> Iterator[Outcome[T]]:
-    """Run `decide` on every block of cells it can tell apart.
-
-    It runs on points of which nothing is decided; each metric it asks for is split into its cells.
-    """
-    return _explore(decide, cells, {})
-
-
-def _explore(
-    decide: Callable[[Metrics], T], cells: Cells, decided: dict[str, float | None]
+def explore(
+    decide: Callable[[Metrics], T], cells: Cells, within: Point | None = None
 ) -> Iterator[Outcome[T]]:
+    """Run `decide` on every block of cells it can tell apart, of the whole space or within a block.
+
+    It runs on a point of which nothing else is decided; each metric it asks for is split into its
+    cells.
+    """
+    decided = within or {}
     try:
         said = decide(_Partial(decided))
     except _Undecided as asked:
-        for point in cells[asked.metric]:
-            yield from _explore(decide, cells, {**decided, asked.metric: point})
+        for value in cells[asked.metric]:
+            yield from explore(decide, cells, {**decided, asked.metric: value})
     else:
         yield Outcome(decided, said)

@@ -18,7 +18,9 @@ class Library(NamedTuple):
 
     @property
     def backends(self) -> tuple[str, ...]:
-        return tuple(sorted({backend for file in self.rules for backend in file.backends}))
+        """Those for which there are cases."""
+        files = [file for file in self.rules if file.cases]
+        return tuple(sorted({backend for file in files for backend in file.backends}))
 
     def table(self, backend: str) -> Table:
         return table(self.rules, backend)

@@ -2,19 +2,19 @@
 
 import enum
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import NamedTuple
 
-from kernelmill.errors import KernelmillError
 from kernelmill.generators.composer.decisions import is_choice
-from kernelmill.skills.cells import Cells, cut, explore
+from kernelmill.skills.cells import Cells, Outcome, Point, cut, explore
 from kernelmill.skills.library import Library
 from kernelmill.skills.method_files import WrittenMethod
 from kernelmill.skills.metrics import Metric, Metrics, of_backend, written
 from kernelmill.skills.predicates import Predicate, all_hold
 from kernelmill.skills.rule_files import Bucket, Case, Prohibition, Table
-from kernelmill.skills.ruling import Ruling, Standing, applies, first, forbidden, offered, rule_on
-from kernelmill.tasks import load_suite
+from kernelmill.skills.ruling import Ruling, applies, first, forbidden, offered, rule_on
+from kernelmill.tasks import load_suite, suite_names
 
 _IDLE = "something before it always fits"
 
@@ -75,12 +75,17 @@ def _method(library: Library, method: WrittenMethod) -> Iterator[Finding]:
 
 def _code_case(where: str, method: WrittenMethod, backend: str) -> Iterator[Finding]:
     task = method.front.backends[backend].case
-    try:
-        load_suite(task)
-    except KernelmillError as error:
-        yield Finding(Flaw.UNKNOWN, where, f"case {task}: {error}")
+    if task not in _tasks(task.partition("/")[0]) and not Path(task).is_file():
+        yield Finding(Flaw.UNKNOWN, where, f"case {task}: no such task")
     if not any(case.backend == backend and case.which == "after" for case in method.cases):
         yield Finding(Flaw.NO_CASE, where, f"there is no section `## {backend}: after`")
+
+
+@cache
+def _tasks(suite: str) -> frozenset[str]:
+    if suite not in suite_names():
+        return frozenset()
+    return frozenset(file.id for file in load_suite(suite))
 
 
 def _unknown_in(library: Library, table: Table) -> Iterator[Finding]:
@@ -139,32 +144,23 @@ def _space(library: Library, table: Table) -> Iterator[Finding]:
     cells = _cells(library, table)
     for buckets in (table.bottlenecks, table.headrooms, table.structures):
         yield from _idle_buckets(table, buckets, cells)
-    yield from _idle_cases_and_holes(table, cells)
-    yield from _nothing_left(library, table, cells)
-    yield from _contradictions(library, table, cells)
+    blocks = list(explore(partial(rule_on, table), cells))
+    yield from _idle_cases(table, {id(block.said.case) for block in blocks})
+    yield from _holes(library, table, blocks, cells)
+    yield from _contradictions(library, table, blocks, cells)
     yield from _idle_prohibitions(table, cells)
 
 
 def _idle_buckets(table: Table, buckets: Sequence[Bucket], cells: Cells) -> Iterator[Finding]:
-    fired = {id(outcome.said) for outcome in explore(lambda m: first(buckets, m), cells)}
+    fired = {id(outcome.said) for outcome in explore(partial(first, buckets), cells)}
     for bucket in buckets:
         if id(bucket) not in fired:
             yield Finding(Flaw.NEVER, _place(table, bucket), _IDLE)
 
 
-def _idle_cases_and_holes(table: Table, cells: Cells) -> Iterator[Finding]:
-    fired: set[str] = set()
-    holes: set[Standing] = set()
-    for outcome in explore(lambda metrics: rule_on(table, metrics), cells):
-        ruling = outcome.said
-        if ruling.case is not None:
-            fired.add(ruling.case.name)
-        elif ruling.standing not in holes:
-            holes.add(ruling.standing)
-            what = f"no case fits {tuple(ruling.standing)}, as where {_point(outcome.point)}"
-            yield Finding(Flaw.HOLE, table.backend, what)
+def _idle_cases(table: Table, fired: set[int]) -> Iterator[Finding]:
     for case in table.cases:
-        if case.name not in fired:
+        if id(case) not in fired:
             yield Finding(Flaw.NEVER, _place(table, case), _IDLE)
 
 
@@ -176,40 +172,56 @@ def _cells(library: Library, table: Table) -> Cells:
     return cut(of_backend(table.backend), predicates)
 
 
-def _nothing_left(library: Library, table: Table, cells: Cells) -> Iterator[Finding]:
-    def first_offer(metrics: Metrics) -> tuple[Ruling, str | None]:
-        ruling = rule_on(table, metrics)
-        return ruling, next(offered(library, table, ruling, metrics), None)
-
-    told: set[str] = set()
-    for outcome in explore(first_offer, cells):
-        ruling, offer = outcome.said
-        if offer is None and ruling.case is not None and ruling.case.name not in told:
-            told.add(ruling.case.name)
-            where = _place(table, ruling.case)
-            yield Finding(Flaw.HOLE, where, f"no method applies where {_point(outcome.point)}")
-
-
-def _contradictions(library: Library, table: Table, cells: Cells) -> Iterator[Finding]:
-    for case in table.cases:
-        for name in case.allow:
-            yield from _contradiction(library.methods[name], table, case, cells)
-
-
-def _contradiction(
-    method: WrittenMethod, table: Table, case: Case, cells: Cells
+def _holes(
+    library: Library, table: Table, blocks: Sequence[Outcome[Ruling]], cells: Cells
 ) -> Iterator[Finding]:
-    def reason(metrics: Metrics) -> str | None:
-        ruling = rule_on(table, metrics)
-        if ruling.case != case or not applies(method, table.backend, ruling.standing, metrics):
-            return None
-        return forbidden(table, case, metrics).get(method.name)
+    """One example for each standing without a case, and for each case without a method."""
+    told: set[object] = set()
+    for block in blocks:
+        ruling = block.said
+        if ruling.case is None and ruling.standing not in told:
+            told.add(ruling.standing)
+            what = f"no case fits {tuple(ruling.standing)}, as where {_point(block.point)}"
+            yield Finding(Flaw.HOLE, table.backend, what)
+        if ruling.case is None or ruling.case.name in told:
+            continue
 
-    for outcome in explore(reason, cells):
-        if outcome.said is not None:
-            what = f"{method.name} where {_point(outcome.point)}: forbidden, {outcome.said}"
-            yield Finding(Flaw.CONTRADICTION, _place(table, case), what)
-            return
+        def first_offer(metrics: Metrics, ruling: Ruling = ruling) -> str | None:
+            return next(offered(library, table, ruling, metrics), None)
+
+        for outcome in explore(first_offer, cells, block.point):
+            if outcome.said is None:
+                told.add(ruling.case.name)
+                what = f"no method applies where {_point(outcome.point)}"
+                yield Finding(Flaw.HOLE, _place(table, ruling.case), what)
+                break
+
+
+def _contradictions(
+    library: Library, table: Table, blocks: Sequence[Outcome[Ruling]], cells: Cells
+) -> Iterator[Finding]:
+    """One example for each case and method."""
+    told: set[tuple[str, str]] = set()
+    for block in blocks:
+        ruling = block.said
+        if ruling.case is None:
+            continue
+        against = {*ruling.case.forbid, *(name for p in table.prohibitions for name in p.methods)}
+        for name in against.intersection(ruling.case.allow):
+            if (ruling.case.name, name) in told:
+                continue
+
+            def reason(metrics: Metrics, name: str = name, ruling: Ruling = ruling) -> str | None:
+                if not applies(library.methods[name], table.backend, ruling.standing, metrics):
+                    return None
+                return forbidden(table, ruling.case, metrics).get(name)
+
+            for outcome in explore(reason, cells, block.point):
+                if outcome.said is not None:
+                    told.add((ruling.case.name, name))
+                    what = f"{name} where {_point(outcome.point)}: forbidden, {outcome.said}"
+                    yield Finding(Flaw.CONTRADICTION, _place(table, ruling.case), what)
+                    break
 
 
 def _idle_prohibitions(table: Table, cells: Cells) -> Iterator[Finding]:
@@ -223,5 +235,5 @@ def _place(table: Table, rule: Bucket | Case | Prohibition) -> str:
     return f"{kind} {rule.name} on {table.backend}"
 
 
-def _point(point: dict[str, float | None]) -> str:
+def _point(point: Point) -> str:
     return ", ".join(written(name, value) for name, value in point.items()) or "anything is"

@@ -117,11 +117,15 @@ def read_method(path: Path) -> WrittenMethod:
 
 def _cases(front: Front, body: str) -> list[CodeCase]:
     parts = _SECTION.split(body)[1:]
+    files = {
+        (backend, which): {found["name"]: found["text"] for found in _FILE.finditer(text)}
+        for backend, which, text in zip(parts[::3], parts[1::3], parts[2::3], strict=True)
+    }
     cases = []
-    for backend, which, text in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+    for (backend, which), own in files.items():
         if backend not in front.backends:
             raise UsageError(f"a case for {backend}, but nothing on how it is done there")
-        files = {found["name"]: found["text"] for found in _FILE.finditer(text)}
-        candidate = Candidate(files, Origin.SHIPPED, f"{front.name} on {backend}, {which}")
+        whole = files.get((backend, "after"), {}) | own
+        candidate = Candidate(whole, Origin.SHIPPED, f"{front.name} on {backend}, {which}")
         cases.append(CodeCase(backend, which, front.backends[backend].case, candidate))
     return cases

@@ -93,7 +93,7 @@ CATALOGUE: dict[str, Metric] = {
     "store_percent": _profile("of the vector store slots", "%", 100.0, PALLAS),
     "hbm_percent": _profile("of the high-bandwidth memory's rate", "%", 100.0, PALLAS),
     "spills": _profile("vector registers spilled", "", 1e6, PALLAS),
-    # The source of the hottest kernel and of what it calls, headers left out.
+    # The source of the hottest kernel and of what it calls.
     "kernels": _source("functions that are entered from outside"),
     "launches": _source("places where model.py or the host code starts one"),
     "loops": _source("loops"),
@@ -101,7 +101,8 @@ CATALOGUE: dict[str, Metric] = {
     "passes": _source("innermost loops: how often data is walked over"),
     "parallel_loops": _source("loops or regions shared among threads", CPP),
     "vectors": _source("`simd` loops, uses of vector types, intrinsics", CPP),
-    "math_calls": _source("calls of scalar mathematics: exp, tanh, erf, pow...", *_C_LIKE),
+    "math_calls": _source("calls of exp, tanh, erf, pow... whoever wrote them", *_C_LIKE),
+    "library_math": _source("of them, those of the standard library", *_C_LIKE),
     "divisions": _source("divisions", *_C_LIKE),
     "doubles": _source("mentions of double", *_C_LIKE),
     "buffers": _source("allocations of memory for intermediate values", *_C_LIKE),

@@ -8,7 +8,7 @@ from typing import ClassVar
 from kernelmill.generators.base import Parent, Proposal, Stage
 from kernelmill.memory.values import draft_reward, refine_reward
 from kernelmill.tasks.task import Task
-from kernelmill.workspace import Attempt, Observation, State, Transaction
+from kernelmill.workspace import Attempt, Observation, Planned, State, Transaction
 
 _SEED_BYTES = 7
 
@@ -27,6 +27,10 @@ class History(ABC):
     @abstractmethod
     def parent(self, attempt: Attempt) -> Parent:
         """One of them with its source and verdict, to start from. Not for declined ones."""
+
+    @abstractmethod
+    def planned(self, attempt: Attempt) -> Planned | None:
+        """What was allowed, planned and diagnosed for one of them; None where nothing was."""
 
     @property
     def best(self) -> Attempt | None:

@@ -8,7 +8,15 @@ from kernelmill.judge import Evidence, Gate, Verdict
 from kernelmill.strategies.base import History, Strategy, seed_of
 from kernelmill.tasks.task import Task, Variant
 from kernelmill.tensors.layout import Node
-from kernelmill.workspace import Attempt, Observation, Result, Seconds, State, Transaction
+from kernelmill.workspace import (
+    Attempt,
+    Observation,
+    Planned,
+    Result,
+    Seconds,
+    State,
+    Transaction,
+)
 from kernelmill.workspace.database import database_in_memory
 
 _TASK = Task(
@@ -27,13 +35,20 @@ _TASK = Task(
 _EVIDENCE = Evidence("", "", "", 1, {}, "", "", "")
 
 
+def empty_database() -> Transaction:
+    """For attempts that are told, not stored: items may speak of them all the same."""
+    database = database_in_memory()
+    database.execute("PRAGMA foreign_keys = OFF")
+    return database
+
+
 class ShortHistory(History):
     """A history that lives in memory."""
 
     def __init__(self, attempts: Sequence[Attempt]) -> None:
         self.backend = "cpp"
         self.attempts = attempts
-        self.database = database_in_memory()
+        self.database = empty_database()
         self.seed = seed_of(0, _TASK.id, len(attempts) + 1)
 
     def parent(self, attempt: Attempt) -> Parent:
@@ -55,6 +70,10 @@ class ShortHistory(History):
             _EVIDENCE,
         )
         return Parent(attempt.id, candidate, verdict, attempt.decisions)
+
+    def planned(self, attempt: Attempt) -> Planned | None:
+        assert attempt in self.attempts, "plans are those of the history"
+        return None
 
 
 def make_attempt(number: int, state: State, ratio: float | None = None) -> Attempt:
@@ -126,7 +145,7 @@ class StrategyConformance:
         assert len(seeds) == 2
 
     def test_it_observes_without_ending_the_transaction(self) -> None:
-        database = database_in_memory()
+        database = empty_database()
         database.execute("BEGIN")
         self.observe_all(HISTORIES[-1], database)
         assert database.in_transaction

@@ -4,11 +4,8 @@ import random
 from functools import partial
 from typing import Literal
 
-import msgspec
-
-from kernelmill.errors import UsageError
 from kernelmill.generators.base import Hint, Parent, Proposal, Stage, Why
-from kernelmill.generators.decisions import Decisions
+from kernelmill.generators.decisions import Decisions, was_tried
 from kernelmill.memory import Item, ItemKind, Memory, Role
 from kernelmill.memory.items import identifiers
 from kernelmill.memory.learning import learn
@@ -18,6 +15,7 @@ from kernelmill.memory.subjects import described, task_subject
 from kernelmill.memory.values import constant_step, decreasing_step, refine_reward
 from kernelmill.strategies.base import History, Strategy
 from kernelmill.strategies.instructions import instruction
+from kernelmill.strategies.settings import parse_settings
 from kernelmill.tasks.task import Task
 from kernelmill.workspace import Attempt, Observation, State, Transaction
 
@@ -41,7 +39,7 @@ class ValueDriven(Strategy):
 
     def __init__(self, settings: str = "") -> None:
         """`key=value` pairs with commas between them, e.g. `rank=similarity,shown=8`."""
-        self.settings = _parse(settings)
+        self.settings = parse_settings(settings, ValueSettings, self.name)
         self._retriever = Retriever(self.settings)
 
     def propose(self, task: Task, history: History) -> Proposal:
@@ -119,11 +117,7 @@ def _says_something(item: Item, at_hand: Decisions, tried: list[Decisions]) -> b
     told = {name: choice for name, choice in item.decisions.items() if name in at_hand}
     if (item.outcome or 0.0) < 0:
         return bool(told)
-    advised = at_hand | told
-    return not any(
-        all(one.get(name) == choice for name, choice in advised.items())
-        for one in (at_hand, *tried)
-    )
+    return not was_tried(at_hand | told, (at_hand, *tried))
 
 
 def _children(history: History, start: Attempt | None) -> list[Attempt]:
@@ -161,11 +155,3 @@ def _stale(history: History) -> int:
 
 def _code(parent: Parent) -> str:
     return "\n".join(parent.candidate.files.values())
-
-
-def _parse(text: str) -> ValueSettings:
-    pairs = dict(part.partition("=")[::2] for part in text.split(",") if part)
-    try:
-        return msgspec.convert(pairs, ValueSettings, strict=False)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"strategy value: {error}") from error

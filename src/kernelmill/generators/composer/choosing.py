@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from kernelmill.generators.base import Hint, Proposal
 from kernelmill.generators.composer.decisions import CATALOGUE, is_choice, usual
-from kernelmill.generators.decisions import Choice, Decisions
+from kernelmill.generators.decisions import Choice, Decisions, was_tried
 
 _AS_THEY_ARE = 0.5
 """How often a draft without any context takes the usual choices."""
@@ -31,11 +31,11 @@ def choose(proposal: Proposal, open_decisions: Sequence[str], cold: bool = False
             start = _adopt(start, at_hand)
     worth = _worth(proposal.context, at_hand)
     advised = {name: _best(name, choice, worth, dice) for name, choice in start.items()}
-    if advised != start and not _was_tried(advised, tried):
+    if advised != start and not was_tried(advised, tried):
         return advised
     if not cold and (proposal.seed == 0 or (not tried and dice.random() < _AS_THEY_ARE)):
         return start
-    if cold and not _was_tried(start, tried):
+    if cold and not was_tried(start, tried):
         return start
     return _explore(advised, tried, worth, dice)
 
@@ -81,12 +81,6 @@ def _best(name: str, start: Choice, worth: _Worth, dice: random.Random) -> Choic
     return start
 
 
-def _was_tried(decisions: Decisions, tried: Sequence[Decisions]) -> bool:
-    return any(
-        all(before.get(name) == choice for name, choice in decisions.items()) for before in tried
-    )
-
-
 def _explore(
     start: Decisions, tried: Sequence[Decisions], worth: _Worth, dice: random.Random
 ) -> Decisions:
@@ -99,6 +93,6 @@ def _explore(
             others = [choice for choice in CATALOGUE[name].choices if choice != start[name]]
             hopeful = [choice for choice in others if worth.get((name, choice), 0.0) >= 0]
             changed[name] = dice.choice(hopeful or others)
-        if not _was_tried(changed, tried):
+        if not was_tried(changed, tried):
             break
     return changed

@@ -12,6 +12,9 @@ from kernelmill.generators.composer.choosing import choose
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.program import Program
 from kernelmill.generators.composer.graph import Graph
+from kernelmill.generators.composer.planning import plan_method
+from kernelmill.generators.composer.repairing import repair
+from kernelmill.generators.decisions import Decisions
 from kernelmill.sandbox import CellFailure, Limits, Policy, Zygote
 from kernelmill.tasks.task import Task
 
@@ -43,10 +46,21 @@ class Composer(Generator):
 
     def write(self, proposal: Proposal) -> Draft:
         graph = self.trace(proposal.task)
-        decisions = choose(proposal, self._open_decisions(proposal.task, graph), self._cold)
-        program = Program(graph, Plan(decisions))
-        candidate = Candidate(program.files(proposal.task), Origin.COMPOSER, proposal.task.id)
-        return Draft(candidate, decisions)
+        open_decisions = self._open_decisions(proposal.task, graph)
+        planned = plan_method(proposal, open_decisions)
+        if planned is not None:
+            candidate = self._candidate(proposal.task, graph, planned.decisions)
+            prediction = planned.plan.expects
+            return Draft(candidate, planned.decisions, prediction, planned.plan)
+        repaired = repair(proposal, open_decisions)
+        if repaired is not None:
+            candidate = self._candidate(proposal.task, graph, repaired.decisions)
+            return Draft(candidate, repaired.decisions, diagnosis=repaired.diagnosis)
+        decisions = choose(proposal, open_decisions, self._cold)
+        return Draft(self._candidate(proposal.task, graph, decisions), decisions)
+
+    def _candidate(self, task: Task, graph: Graph, decisions: Decisions) -> Candidate:
+        return Candidate(Program(graph, Plan(decisions)).files(task), Origin.COMPOSER, task.id)
 
     def trace(self, task: Task) -> Graph:
         """The graph of a task; raises Declined."""

@@ -1,0 +1,57 @@
+"""The composer as Planner: one allowed method becomes decisions, with evidence and a prediction."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kernelmill.generators.base import Proposal
+from kernelmill.generators.composer.decisions import is_choice
+from kernelmill.generators.decisions import Decisions, was_tried
+from kernelmill.generators.planning import Guidance, Method, Plan
+
+
+class Planned(NamedTuple):
+    decisions: Decisions
+    plan: Plan
+
+
+def plan_method(proposal: Proposal, open_decisions: Sequence[str]) -> Planned | None:
+    """The first method that would change something here and was not tried; None without any."""
+    guidance, parent = proposal.guidance, proposal.parent
+    if guidance is None or parent is None or not parent.verdict.passed:
+        return None
+    at_hand = {
+        name: choice
+        for name, choice in parent.decisions.items()
+        if name in open_decisions and is_choice(name, choice)
+    }
+    tried = [hint.decisions for hint in proposal.context if hint.decisions]
+    for method in guidance.methods:
+        changed = {
+            name: choice
+            for name, choice in method.decisions.items()
+            if name in open_decisions and is_choice(name, choice) and at_hand.get(name) != choice
+        }
+        if changed and not was_tried(at_hand | changed, tried):
+            return Planned(at_hand | changed, _plan(guidance, method, changed, at_hand))
+    return None
+
+
+def _plan(guidance: Guidance, method: Method, changed: Decisions, at_hand: Decisions) -> Plan:
+    steps = tuple(
+        f"{name}: {choice} instead of {at_hand.get(name)}" for name, choice in changed.items()
+    )
+    return Plan(
+        method=method.name,
+        steps=steps,
+        evidence=_evidence(guidance, method),
+        ruled_out=f"what comes before {guidance.bottleneck}: {guidance.evidence[0]}",
+        expects=method.expects,
+        difference=f"this time {'; '.join(steps)}" if method.tried else "",
+    )
+
+
+def _evidence(guidance: Guidance, method: Method) -> str:
+    """What was read of the metric it expects to move, or else the last that was looked at."""
+    metric = method.expects.split()[0]
+    about = [line for line in guidance.evidence if line.split()[0] == metric]
+    return (about or list(guidance.evidence))[-1]

@@ -1,0 +1,66 @@
+"""The composer as Diagnoser and Repairer: a class of failure suspects some choices."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kernelmill.generators.base import Proposal
+from kernelmill.generators.decisions import Decisions, was_tried
+from kernelmill.generators.planning import Diagnosis
+from kernelmill.judge import Feedback
+
+_EXACT: Decisions = {"moments": "two-pass", "accumulate": "double"}
+_SMALL: Decisions = {"tile": "auto", "depth_block": "auto", "operand": "auto", "keep_rows": False}
+_SIMPLE: Decisions = {"specialise": False, **_SMALL}
+_QUICK: Decisions = {"contract": "blocked", "parallel": "outer", "vectorise": True, "fuse": True}
+_SAFE: dict[str, Decisions] = {
+    "numerical": _EXACT,
+    "precision": _EXACT,
+    "timed-answer": _EXACT,
+    "crash": _SMALL,
+    "compile-error": _SIMPLE,
+    "time-out": _QUICK,
+}
+"""By the class of a failure: choices that are never its cause, the most suspected first."""
+
+
+class Repaired(NamedTuple):
+    decisions: Decisions
+    diagnosis: Diagnosis
+
+
+def repair(proposal: Proposal, open_decisions: Sequence[str]) -> Repaired | None:
+    """Put the first suspected choice right and leave the others.
+
+    None where nothing is suspected, and for a strategy that does not go by roles.
+    """
+    parent = proposal.parent
+    if proposal.guidance is None or parent is None or not parent.verdict.feedback:
+        return None
+    feedback = parent.verdict.feedback[0]
+    at_hand = {name: one for name, one in parent.decisions.items() if name in open_decisions}
+    tried = [hint.decisions for hint in proposal.context if hint.decisions]
+    suspects = [
+        (name, safe)
+        for name, safe in _SAFE.get(feedback.kind, {}).items()
+        if name in at_hand and at_hand[name] != safe
+    ]
+    for name, safe in suspects:
+        decisions = at_hand | {name: safe}
+        if not was_tried(decisions, tried):
+            diagnosis = _diagnosis(feedback, at_hand, {name: safe}, 1 / len(suspects))
+            return Repaired(decisions, diagnosis)
+    return None
+
+
+def _diagnosis(
+    feedback: Feedback, at_hand: Decisions, fix: Decisions, confidence: float
+) -> Diagnosis:
+    ((name, safe),) = fix.items()
+    return Diagnosis(
+        issue=f"{feedback.gate}: {feedback.kind}",
+        evidence=feedback.summary,
+        cause=f"{name}: {at_hand[name]}",
+        invariants=tuple(f"{other}: {one}" for other, one in at_hand.items() if other != name),
+        fix=f"{name}: {safe} instead of {at_hand[name]}",
+        confidence=confidence,
+    )

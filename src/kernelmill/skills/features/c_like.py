@@ -1,0 +1,238 @@
+"""C++ and CUDA: a light reading that needs no parser and survives what does not compile.
+
+Tokens, function bodies and the nesting of loops; no types, no preprocessor.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Container, Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+
+from kernelmill.skills.features.functions import Function, Loop
+
+_LITERAL = r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\''
+_COMMENT = re.compile(rf"//[^\n]*|/\*.*?\*/|(?P<literal>{_LITERAL})", re.DOTALL)
+_TOKEN = re.compile(
+    rf"^[ \t]*#(?:\\\n|[^\n])*|{_LITERAL}|[A-Za-z_]\w*|\d[\w.']*|<<<|>>>|::|\S", re.MULTILINE
+)
+_NO_NAMES = frozenset(
+    "__attribute__ __launch_bounds__ alignas decltype noexcept requires explicit if for while "
+    "switch return sizeof".split()
+)
+_SCOPES = frozenset({"namespace", "struct", "class", "union", "extern"})
+_MATHS = frozenset(
+    f"{name}{suffix}"
+    for name in "exp exp2 expm1 log log2 log1p log10 pow tanh sinh cosh sin cos tan atan atan2 erf "
+    "erfc lgamma tgamma cbrt".split()
+    for suffix in ("", "f")
+)
+_VECTOR_TYPE = re.compile(r"\b(\w+)\s+__attribute__\s*\(\(\s*vector_size")
+_WORDS: dict[str, str] = {
+    "doubles": r"double",
+    "divisions": r"/",
+    "buffers": r"vector|malloc|calloc|aligned_alloc|make_unique|new|Memory|cudaMalloc\w*",
+    "prefetches": r"__builtin_prefetch|_mm_prefetch",
+    "barriers": r"__syncthreads\w*|__syncwarp",
+    "shared_arrays": r"__shared__",
+    "shuffles": r"__shfl\w*|__reduce_\w+|__ballot\w*",
+    "wide_loads": r"(?:float|u?int|half|bfloat16|double|u?short|u?char)[248]",
+    "tensor_operations": r"mma_sync",
+    "async_copies": r"memcpy_async|__pipeline_memcpy_async",
+    "atomics": r"atomic[A-Z]\w*",
+}
+_IN_ASSEMBLY: dict[str, str] = {
+    "tensor_operations": r"mma\.|wgmma\.",
+    "async_copies": r"cp\.async",
+    "wide_loads": r"\.v[248]\.",
+    "prefetches": r"prefetch\.",
+}
+_PATTERNS = {name: re.compile(pattern) for name, pattern in _WORDS.items()}
+_ASSEMBLY = {name: re.compile(pattern) for name, pattern in _IN_ASSEMBLY.items()}
+
+
+def math_metrics(counts: Counter[str], own: Container[str]) -> dict[str, float]:
+    """Calls of elementary functions; those the candidate does not define are the library's."""
+    calls = [
+        (place, name, count)
+        for (place, _, name), count in ((key.partition(" "), n) for key, n in counts.items())
+        if name
+    ]
+    library = sum(n for place, name, n in calls if place == "std" or name not in own)
+    return {"math_calls": sum(n for _, _, n in calls), "library_math": library}
+
+
+@lru_cache(maxsize=256)
+def c_functions(text: str) -> tuple[Function, ...]:
+    vector_types = frozenset(_VECTOR_TYPE.findall(text))
+    tokens = _TOKEN.findall(_COMMENT.sub(lambda found: found["literal"] or " ", text))
+    found = tuple(_functions(tokens, 0, len(tokens), vector_types, exported=False))
+    if "__global__" in tokens:
+        # Its launchers run on the host.
+        return tuple(one._replace(entry=one.counts["device_entries"] > 0) for one in found)
+    return found
+
+
+def _functions(
+    tokens: Sequence[str], begin: int, end: int, vector_types: frozenset[str], exported: bool
+) -> Iterator[Function]:
+    """At the level of a file, namespace or class: whatever has a head with a bracket and a body."""
+    head = begin
+    place = begin
+    while place < end:
+        token = tokens[place]
+        if token == "{":
+            close = _closing(tokens, place, end)
+            words = [word for word in tokens[head:place] if not word.lstrip().startswith("#")]
+            if "(" in words and "=" not in words[: words.index("(")]:
+                entry = "extern" in words or (exported and "static" not in words)
+                yield _function(words, tokens[place + 1 : close], entry, vector_types)
+            elif _SCOPES & set(words):
+                inner = "extern" in words
+                yield from _functions(tokens, place + 1, close, vector_types, inner)
+            place = head = close + 1
+        elif token == ";":
+            place = head = place + 1
+        else:
+            place += 1
+
+
+def _function(
+    head: list[str], body: Sequence[str], entry: bool, vector_types: frozenset[str]
+) -> Function:
+    name = next(
+        (
+            word
+            for word, after in pairwise(head)
+            if after == "(" and re.match(r"[A-Za-z_]", word) and word not in _NO_NAMES
+        ),
+        "",
+    )
+    counts = _counts(body, vector_types)
+    counts["wide_loads"] += sum(bool(_PATTERNS["wide_loads"].fullmatch(word)) for word in head)
+    counts["device_entries"] = "__global__" in head
+    names = frozenset(word for word in body if re.match(r"[A-Za-z_]", word))
+    return Function(name, entry, tuple(_Loops(body).found), names, counts)
+
+
+def _counts(body: Sequence[str], vector_types: frozenset[str]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for place, token in enumerate(body):
+        before = body[place - 1] if place else ""
+        after = body[place + 1] if place + 1 < len(body) else ""
+        if token.lstrip().startswith("#"):
+            words = set(re.findall(r"\w+", token))
+            counts["parallel_loops"] += {"omp", "parallel"} <= words
+            counts["vectors"] += {"omp", "simd"} <= words
+            counts["unrolls"] += "unroll" in words
+            continue
+        if token.startswith('"'):
+            for name, pattern in _ASSEMBLY.items():
+                counts[name] += pattern.search(token) is not None
+            continue
+        counts["vectors"] += token in vector_types or token.startswith("_mm")
+        counts["launches"] += token == "<<<"
+        if token in _MATHS and after == "(" and before != ".":
+            counts[f"{'std' if body[place - 2] == 'std' else 'call'} {token}"] += 1
+        counts["specialisations"] += after == "<" and _has_number(body, place + 2)
+        for name, pattern in _PATTERNS.items():
+            counts[name] += pattern.fullmatch(token) is not None
+    return counts
+
+
+def _has_number(body: Sequence[str], place: int) -> bool:
+    """Whether a template's arguments name a size, and a call follows."""
+    number = False
+    for token in range(place, min(place + 40, len(body))):
+        if body[token] == ">":
+            return number and body[token + 1 : token + 2] == ["("]
+        if body[token] in (";", "{", "}", "(", "<"):
+            return False
+        number = number or (body[token].isdecimal() and body[token - 1] != "-")
+    return False
+
+
+class _Loops:
+    """Walks the statements of a body and notes its loops."""
+
+    def __init__(self, tokens: Sequence[str]) -> None:
+        self._tokens = tokens
+        self._open: list[tuple[set[str], list[bool]]] = []
+        self.found: list[Loop] = []
+        self._block(0)
+
+    def _block(self, place: int) -> int:
+        """Statements up to the closing brace; the place behind it."""
+        while place < len(self._tokens):
+            if self._tokens[place] == "}":
+                return place + 1
+            place = self._statement(place)
+        return place
+
+    def _statement(self, place: int) -> int:
+        if place >= len(self._tokens):
+            return place
+        token = self._tokens[place]
+        if token == "{":
+            return self._block(place + 1)
+        if token in ("for", "while", "do"):
+            return self._loop(place)
+        if token in ("if", "switch"):
+            return self._statement(self._behind_brackets(place + 1))
+        if token in ("else", "constexpr") or token.lstrip().startswith("#"):
+            return self._statement(place + 1) if token != "constexpr" else self._expression(place)
+        return self._expression(place)
+
+    def _loop(self, place: int) -> int:
+        for _, has_inner in self._open[-1:]:
+            has_inner[0] = True
+        calls: set[str] = set()
+        inner = [False]
+        self._open.append((calls, inner))
+        depth = len(self._open)
+        if self._tokens[place] == "do":
+            place = self._statement(place + 1)
+            if self._tokens[place : place + 1] == ["while"]:
+                place = self._behind_brackets(place + 1) + 1
+        else:
+            place = self._statement(self._behind_brackets(place + 1))
+        self._open.pop()
+        self.found.append(Loop(depth, not inner[0], frozenset(calls)))
+        return place
+
+    def _expression(self, place: int) -> int:
+        """Up to its semicolon; bodies of lambdas are walked as statements."""
+        depth = 0
+        while place < len(self._tokens):
+            token = self._tokens[place]
+            if token == "{":
+                place = self._block(place + 1)
+                continue
+            if token == "}" or (token == ";" and depth == 0):
+                return place + (token == ";")
+            depth += (token in "([") - (token in ")]")
+            if self._open and re.match(r"[A-Za-z_]", token):
+                self._open[-1][0].add(token)
+            place += 1
+        return place
+
+    def _behind_brackets(self, place: int) -> int:
+        """Behind the bracket that closes the first one from here on."""
+        while place < len(self._tokens) and self._tokens[place] != "(":
+            place += 1
+        depth = 0
+        while place < len(self._tokens):
+            depth += (self._tokens[place] == "(") - (self._tokens[place] == ")")
+            place += 1
+            if depth == 0:
+                break
+        return place
+
+
+def _closing(tokens: Sequence[str], place: int, end: int) -> int:
+    depth = 0
+    for at in range(place, end):
+        depth += (tokens[at] == "{") - (tokens[at] == "}")
+        if depth == 0:
+            return at
+    return end

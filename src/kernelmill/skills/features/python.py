@@ -1,0 +1,175 @@
+"""Triton and Pallas kernels, and the host code of every candidate: Python's own parser."""
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+
+from kernelmill.skills.features.functions import Function, Loop
+
+_LOOPING = frozenset({"fori_loop", "while_loop", "scan", "run_scoped_loop"})
+_CALLED: dict[str, frozenset[str]] = {
+    "dots": frozenset({"dot", "dot_general", "dot_scaled", "matmul"}),
+    "loads": frozenset({"load", "load_tensor_descriptor"}),
+    "stores": frozenset({"store", "store_tensor_descriptor", "swap"}),
+    "async_copies": frozenset({"make_async_copy", "make_async_remote_copy", "async_copy"}),
+    "scratch_buffers": frozenset({"VMEM", "SMEM"}),
+    "block_specs": frozenset({"BlockSpec"}),
+}
+_LARGEST = {"num_warps": "warps", "num_stages": "pipeline_stages"}
+
+
+class PythonSource:
+    """One file: functions that are kernels or belong to one, and what the host code does."""
+
+    def __init__(self, text: str) -> None:
+        """What is no Python has nothing in it."""
+        try:
+            self._tree = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError):
+            self._tree = ast.Module([], [])
+        nodes = [node for node in ast.walk(self._tree) if isinstance(node, ast.FunctionDef)]
+        self._functions = {node.name: node for node in nodes}
+        self._libraries = set(_libraries(self._tree))
+        handed_over = set(_handed_over(self._tree))
+        called = {
+            name
+            for node in nodes
+            if _jitted(node)
+            for name in _mentioned(node)
+            if name != node.name
+        }
+        self.entries = {
+            name
+            for name, node in self._functions.items()
+            if name in handed_over or (_jitted(node) and name not in called)
+        }
+
+    def functions(self) -> Iterator[Function]:
+        for name, node in self._functions.items():
+            walker = _Walker()
+            for statement in node.body:
+                walker.visit(statement)
+            counts = walker.counts
+            counts["autotuned"] = sum(_name(one) == "autotune" for one in node.decorator_list)
+            mentioned = frozenset(_mentioned(node))
+            yield Function(name, name in self.entries, tuple(walker.loops), mentioned, counts)
+
+    def launches(self, libraries: bool) -> int:
+        """Calls of `kernel[grid](...)`, of a library's function, or of what pallas_call returns."""
+        calls = [node for node in ast.walk(self._tree) if isinstance(node, ast.Call)]
+        return sum(
+            isinstance(call.func, ast.Subscript)
+            or _name(call) == "pallas_call"
+            or (libraries and _owner(call.func) in self._libraries)
+            for call in calls
+        )
+
+    def named(self) -> Counter[str]:
+        """What stands at the launch: the largest configuration, blocks, scratch memory."""
+        counts: Counter[str] = Counter()
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.keyword) and node.arg in _LARGEST:
+                value = node.value.value if isinstance(node.value, ast.Constant) else 0
+                if isinstance(value, int):
+                    counts[_LARGEST[node.arg]] = max(counts[_LARGEST[node.arg]], value)
+            if isinstance(node, ast.Call):
+                for metric in ("block_specs", "scratch_buffers"):
+                    counts[metric] += _name(node) in _CALLED[metric]
+        return counts
+
+
+@lru_cache(maxsize=256)
+def read_python(text: str) -> PythonSource:
+    return PythonSource(text)
+
+
+class _Walker(ast.NodeVisitor):
+    """Counts in one function, with the functions it defines inside."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.loops: list[Loop] = []
+        self._open: list[tuple[set[str], list[bool]]] = []
+
+    def visit_For(self, node: ast.For) -> None:
+        self._loop(node)
+
+    def visit_While(self, node: ast.While) -> None:
+        self._loop(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        """A function of its own: it is reached by its name."""
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if self._open:
+            self._open[-1][0].add(node.id)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        name = _name(node)
+        for metric, called in _CALLED.items():
+            if metric not in ("block_specs", "scratch_buffers"):
+                self.counts[metric] += name in called
+        self.counts["atomics"] += name.startswith("atomic_")
+        masked = any(keyword.arg == "mask" for keyword in node.keywords)
+        self.counts["masks"] += masked and name in ("load", "store")
+        if name in _LOOPING:
+            self._loop(node)
+        else:
+            self.generic_visit(node)
+
+    def _loop(self, node: ast.AST) -> None:
+        for _, has_inner in self._open[-1:]:
+            has_inner[0] = True
+        calls: set[str] = set()
+        inner = [False]
+        self._open.append((calls, inner))
+        depth = len(self._open)
+        self.generic_visit(node)
+        self._open.pop()
+        self.loops.append(Loop(depth, not inner[0], frozenset(calls)))
+
+
+def _handed_over(tree: ast.Module) -> Iterator[str]:
+    """Functions given to pallas_call, also through functools.partial."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _name(node) == "pallas_call" and node.args:
+            first = node.args[0]
+            if isinstance(first, ast.Call) and first.args:
+                first = first.args[0]
+            if isinstance(first, ast.Name):
+                yield first.id
+
+
+def _jitted(node: ast.FunctionDef) -> bool:
+    return any(_name(one) == "jit" for one in node.decorator_list)
+
+
+def _mentioned(node: ast.FunctionDef) -> set[str]:
+    return {
+        one.id
+        for statement in node.body
+        for one in ast.walk(statement)
+        if isinstance(one, ast.Name)
+    }
+
+
+def _libraries(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and _name(node.value) == "CDLL":
+            yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+
+
+def _owner(function: ast.expr) -> str:
+    """`library` of `library.function`."""
+    value = function.value if isinstance(function, ast.Attribute) else None
+    return value.id if isinstance(value, ast.Name) else ""
+
+
+def _name(node: ast.expr) -> str:
+    """The last part of what is called or used: `dot` of `tl.dot(a, b)`."""
+    if isinstance(node, ast.Call):
+        node = node.func
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""

@@ -1,0 +1,47 @@
+"""Reading every metric of a kernel that was measured."""
+
+from kernelmill.candidate import Candidate
+from kernelmill.judge import Latency, Verdict
+from kernelmill.judge.verdict import Profile
+from kernelmill.skills.features.operators import bytes_once, operator_metrics
+from kernelmill.skills.features.source import source_metrics
+from kernelmill.skills.metrics import Metrics, of_backend
+from kernelmill.tasks.task import Task
+
+
+def measure(task: Task, candidate: Candidate, verdict: Verdict) -> Metrics | None:
+    """All metrics of the verdict's backend; None where nothing was measured."""
+    if verdict.latency is None:
+        return None
+    profile = verdict.profile
+    found: dict[str, float] = {
+        **operator_metrics(task),
+        **_verdict_metrics(task, verdict.latency, verdict.evidence.threads),
+        **(_profile_metrics(profile) if profile is not None else {}),
+        **source_metrics(candidate, verdict.backend, profile.hottest if profile else ""),
+    }
+    return {
+        name: min(max(found[name], 0.0), metric.high) if name in found else None
+        for name, metric in of_backend(verdict.backend).items()
+    }
+
+
+def _verdict_metrics(task: Task, latency: Latency, threads: int) -> dict[str, float]:
+    milliseconds = max(latency.candidate_ms, 1e-9)
+    a_thread = milliseconds * 1e6 * max(1, threads)
+    return {
+        "over_eager": latency.over_eager.ratio,
+        "microseconds": 1e3 * milliseconds,
+        "gigabytes_per_second": bytes_once(task) / a_thread,
+        "gigaflops": task.flops / a_thread,
+        "memory_share": latency.floor_ms / milliseconds,
+        "arithmetic_share": latency.arithmetic_ms / milliseconds,
+    }
+
+
+def _profile_metrics(profile: Profile) -> dict[str, float]:
+    return {
+        "kernel_share": profile.kernel,
+        "foreign_share": profile.foreign,
+        **profile.metrics,
+    }

@@ -1,0 +1,126 @@
+"""Every method is exercised: its code cases are right, and do what it promises."""
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kernelmill.generators.base import Parent, Proposal, Stage
+from kernelmill.generators.composer import Composer
+from kernelmill.generators.composer.decisions import CATALOGUE
+from kernelmill.generators.planning import Guidance, Method
+from kernelmill.judge import Judge
+from kernelmill.skills.features.source import source_metrics
+from kernelmill.skills.method_files import CodeCase, WrittenMethod
+from kernelmill.skills.metrics import From, of_backend
+from kernelmill.tasks import load_suite
+from samples import make_candidate, make_verdict
+from skills.cases import LIBRARY, code_cases, methods
+
+RUNNER = Path(__file__).parent / "run_case.py"
+PAIRS = [
+    pytest.param(method, backend, id=f"{method.name}-{backend}")
+    for method in LIBRARY.methods.values()
+    for backend, part in method.front.backends.items()
+    if any(case.backend == backend and case.which == "before" for case in method.cases)
+    and of_backend(backend)[part.expectation.metric].read_from is From.SOURCE
+]
+
+
+def name_of(case: CodeCase) -> str:
+    return case.candidate.name
+
+
+@pytest.mark.parametrize(("method", "backend"), PAIRS)
+def test_what_is_expected_of_the_source_comes_true(method: WrittenMethod, backend: str) -> None:
+    metric, direction = method.front.backends[backend].expectation
+    before, after = (
+        source_metrics(case.candidate, backend)[metric]
+        for case in sorted(method.cases, key=lambda case: case.which, reverse=True)
+        if case.backend == backend
+    )
+    assert after > before if direction == "up" else after < before
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize("case", code_cases("cpp"), ids=name_of)
+def test_cases_for_processors_pass_every_gate(judge: Judge, case: CodeCase) -> None:
+    task = judge.describe(load_suite(case.task)[0])
+    verdict = judge.verify(task, case.candidate, brief=True)
+    assert verdict.passed, [feedback.text() for feedback in verdict.feedback]
+
+
+@pytest.mark.parametrize("case", code_cases("triton", LIBRARY.methods), ids=name_of)
+def test_cases_in_triton_are_right(case: CodeCase, tmp_path: Path) -> None:
+    run_interpreted(case, tmp_path, "triton")
+
+
+@pytest.mark.parametrize("case", code_cases("pallas", LIBRARY.methods), ids=name_of)
+def test_cases_in_pallas_are_right(case: CodeCase, tmp_path: Path) -> None:
+    run_interpreted(case, tmp_path, "jax")
+
+
+@pytest.mark.parametrize("case", code_cases("cuda", LIBRARY.methods), ids=name_of)
+def test_cases_in_cuda_build(case: CodeCase, tmp_path: Path) -> None:
+    if shutil.which("nvcc") is None:
+        pytest.skip("needs nvcc: install the CUDA tool kit")
+    write(case, tmp_path)
+    sources = [name for name in case.candidate.files if name.endswith(".cu")]
+    command = [
+        "nvcc",
+        "-std=c++17",
+        "-arch=sm_90",
+        "-shared",
+        "-Xcompiler",
+        "-fPIC",
+        "-o",
+        "kernel.so",
+    ]
+    done = subprocess.run([*command, *sources], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def run_interpreted(case: CodeCase, folder: Path, module: str) -> None:
+    if importlib.util.find_spec(module) is None:
+        pytest.skip(f"needs {module}: pip install {module}")
+    write(case, folder)
+    (task,) = load_suite(case.task)
+    command = [sys.executable, str(RUNNER), case.backend, task.path, str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def write(case: CodeCase, folder: Path) -> None:
+    for name, text in case.candidate.files.items():
+        (folder / name).write_text(text)
+
+
+# The composer carries them out
+
+
+@pytest.fixture(scope="module")
+def composer() -> Composer:
+    return Composer()
+
+
+@pytest.mark.parametrize(
+    "method", [m for m in methods("cpp") if m.front.backends["cpp"].decisions], ids=lambda m: m.name
+)
+def test_the_composer_carries_out_its_decisions(
+    method: WrittenMethod, composer: Composer, judge: Judge
+) -> None:
+    part = method.front.backends["cpp"]
+    task = judge.describe(load_suite(part.case)[0])
+    ((name, (choice, *_)),) = part.alternatives.items()
+    other = next(one for one in CATALOGUE[name].choices if one != choice)
+    usual = composer.write(Proposal(task, "cpp", Stage.DRAFT, 0))
+    parent = Parent(1, make_candidate(), make_verdict(2.0), usual.decisions | {name: other})
+    allowed = Method(method.name, method.text("cpp"), part.expects, {name: choice})
+    guidance = Guidance("rule", "memory", "high", "streaming", ("passes = 2",), (allowed,), {})
+    draft = composer.write(Proposal(task, "cpp", Stage.REFINE, 1, parent, guidance=guidance))
+    assert draft.plan is not None and draft.plan.method == method.name
+    assert draft.decisions == usual.decisions | {name: choice}
+    assert (draft.plan.evidence, draft.prediction) == ("passes = 2", part.expects)
