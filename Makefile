@@ -4,8 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help run test check test-fast test-compiler test-gpu test-faults test-suites bench docs \
-	setup-system clean
+.PHONY: help run test check test-fast test-compiler test-gpu test-faults test-suites test-skills \
+	bench docs setup-system clean
 
 help:
 	@echo "make run           install, then make kernels for the starter suite"
@@ -15,6 +15,7 @@ help:
 	@echo "make test-gpu      the tests that need a CUDA device"
 	@echo "make test-faults   kill the judge, its runners and compilers 50 times, a campaign 20 times"
 	@echo "make test-suites   screen every built-in task"
+	@echo "make test-skills   judge the code cases of every method"
 	@echo "make bench         the benchmarks, one after the other"
 	@echo "make docs          write docs/cli.md and docs/exploits.md anew"
 	@echo "make setup-system  install system packages (needs root)"
@@ -46,6 +47,10 @@ test-faults: $(VENV)/installed-dev
 test-suites: $(VENV)/installed-dev
 	for suite in starter basic fused attention hyper; do \
 		$(BIN)/kernelmill tasks screen $$suite || exit 1; done
+
+test-skills: $(VENV)/installed-dev
+	$(BIN)/kernelmill skills lint
+	KERNELMILL_SKILLS=all $(BIN)/pytest tests/skills
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/verify_cost.py

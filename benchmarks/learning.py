@@ -1,6 +1,7 @@
 """Does it learn? The same tasks, generator and budget under several strategies, with error bars.
 
     python benchmarks/learning.py [--backend cpp] [--basic 8] [--fused 5] [--budget 15] [--seeds 5]
+                                  [--arms memory|skill|all]
 
 The composer works cold: it knows no usual choices, so what it does not learn it draws by lot. The
 sample is every k-th task of a suite by name. The verdict of an identical source on this machine is
@@ -63,6 +64,13 @@ ON_FUSED = (
     Arm("value, lambda 30", "value:pool=30", memory_of="value"),
     Arm("warm", "value", WARM),
     Arm("warm, memory of basic", "value", WARM, memory_of="value"),
+)
+SKILL = (
+    Arm("best-of-n", "best-of-n"),
+    Arm("skill", "skill"),
+    Arm("skill, no long-term", "skill:long=off"),
+    Arm("skill, no short-term", "skill:short=off"),
+    Arm("skill, neither", "skill:long=off,short=off"),
 )
 
 
@@ -216,13 +224,17 @@ def main() -> None:
     parser.add_argument("--budget", type=int, default=15)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--arms", choices=("memory", "skill", "all"), default="all")
     arguments = parser.parse_args()
     RESULTS.mkdir(parents=True, exist_ok=True)
     lab = Laboratory(arguments.backend, arguments.budget, arguments.rounds)
     with lab.judge:
         basic, fused = sample("basic", arguments.basic), sample("fused", arguments.fused)
-        compare(lab, "basic", basic, ON_BASIC, arguments.seeds)
-        compare(lab, "fused", fused, ON_FUSED, arguments.seeds)
+        if arguments.arms in ("memory", "all"):
+            compare(lab, "basic", basic, ON_BASIC, arguments.seeds)
+            compare(lab, "fused", fused, ON_FUSED, arguments.seeds)
+        if arguments.arms in ("skill", "all"):
+            compare(lab, "skill", (*basic, *fused), SKILL, arguments.seeds)
     Console(width=130).print(
         f"{lab.judge.fresh} verdicts made, {lab.judge.reused} reused for identical sources; "
         f"{processor_name()}, {arguments.rounds} rounds; +- is one standard error over seeds"

@@ -1,5 +1,6 @@
 """What is counted in a source, and that it is the hottest kernel's."""
 
+import msgspec
 import pytest
 
 from kernelmill.candidate import Candidate, Origin
@@ -82,6 +83,13 @@ def test_what_is_cut_off_is_read_as_far_as_it_goes() -> None:
     assert cpp('extern "C" void run(float* x) { for (int i = 0; i < 3; ++i) { x[i')["loops"] == 1
     assert cpp("}}} ))) #")["loops"] == 0
     assert python("def (", "triton")["kernels"] == 0
+
+
+def test_what_nests_beyond_reason_is_survived() -> None:
+    braces = "{" * 5000 + "}" * 5000
+    assert cpp(f'extern "C" void run() {{ {braces} }}')["loops"] == 0
+    sums = "+".join(["x"] * 5000)
+    assert python(f"@jit\ndef kernel(x):\n    y = {sums}\n", "triton")["loops"] == 0
 
 
 CUDA = """
@@ -173,8 +181,6 @@ def test_pallas_kernels_are_those_handed_over() -> None:
     ],
 )
 def test_operators_are_sorted(signature: tuple[str, ...], expected: dict[str, int]) -> None:
-    import msgspec
-
     found = operator_metrics(msgspec.structs.replace(make_task(), signature=signature, flops=64))
     assert {name: found[name] for name in expected} == expected
     assert found["flops_per_byte"] == 2.0

@@ -6,12 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelmill.generators.decisions import Decisions
-from kernelmill.generators.planning import Guidance
+from kernelmill.generators.planning import Diagnosis, Guidance
 from kernelmill.judge.verdict import Profile
+from kernelmill.skills.alternatives import next_choices
 from kernelmill.skills.measuring import measure
 from kernelmill.skills.method_files import Expectation
 from kernelmill.skills.metrics import of_backend
-from kernelmill.skills.policy import Tried, for_repair, guidance, next_choices
+from kernelmill.skills.policy import Tried, for_repair, guidance
 from kernelmill.skills.prediction import check
 from kernelmill.skills.trajectory import trajectory
 from kernelmill.skills.worth import Worth
@@ -115,6 +116,13 @@ def test_a_method_that_was_wrong_here_is_forbidden_here() -> None:
     assert "vectors = 0 -> vectors = 1, as predicted" in found.forbidden["demand-vectors"]
 
 
+def test_decisions_of_the_composer_are_no_choices_of_a_model() -> None:
+    history = ToldHistory([told(1, 1.0, PARALLEL), told(2, 0.9, VECTORS, 1, "demand-vectors")])
+    model = msgspec.structs.replace(parent(PARALLEL, 1.0, 101), decisions={"approach": "plain"})
+    found = guidance(LIBRARY, task(), model, tried(history), lambda rule, method: EQUAL)
+    assert found is not None and "demand-vectors" in found.forbidden
+
+
 def test_a_method_with_choices_left_may_be_varied() -> None:
     reduction = msgspec.structs.replace(task(), signature=("sum.dim_IntList",))
     history = ToldHistory(
@@ -144,11 +152,9 @@ def test_what_worked_rules_out_what_would_undo_it() -> None:
 
 
 def test_repairs_are_remembered_too() -> None:
-    from kernelmill.generators.planning import Diagnosis
-
     diagnosis = Diagnosis("numerical", "wrong", "moments", (), "two passes", 0.5)
     history = ToldHistory([told(1, None), told(2, 1.0, start=1, diagnosis=diagnosis)])
-    (step,) = for_repair(tried(history)).trajectory
+    (step,) = for_repair(tried(history), None).trajectory
     assert (step.method, step.plan, step.outcome) == ("", "two passes", "repaired")
 
 

@@ -7,14 +7,16 @@ import pytest
 
 from kernelmill.errors import UsageError
 from kernelmill.generators.base import Draft, Proposal, Stage
+from kernelmill.generators.planning import Guidance, Method
 from kernelmill.memory import ItemKind, Memory, Role
 from kernelmill.memory.learning import learn
 from kernelmill.memory.values import constant_step
 from kernelmill.skills.policy import REPAIR
+from kernelmill.skills.starting import base_of, to_repair
 from kernelmill.strategies import Strategy, get_strategy
 from kernelmill.strategies.conformance import StrategyConformance, make_attempt
-from kernelmill.strategies.skill import SkillDriven, base_of, to_repair
-from kernelmill.workspace import Attempt, Observation, Result, Seconds, State
+from kernelmill.strategies.skill import SkillDriven
+from kernelmill.workspace import Attempt, Observation, Planned, Result, Seconds, State
 from samples import make_verdict
 from skills.helpers import PARALLEL, SERIAL, VECTORS, ToldHistory, candidate, plan, task, told
 
@@ -182,6 +184,25 @@ def test_values_are_those_of_a_rule_a_backend_and_a_device() -> None:
     unknown = SkillDriven("short=off").propose(task(), elsewhere)
     assert unknown.guidance is not None
     assert all(method.item is None for method in unknown.guidance.methods)
+
+
+def test_a_repair_that_passes_speaks_for_the_method_it_repaired() -> None:
+    method = Method("demand-vectors", "how", "vectors up")
+    guidance = Guidance(
+        "cpp-scalar", "scalar", "high", "streaming", ("vectors = 0",), (method,), {}
+    )
+    planned = Planned(guidance, plan("demand-vectors"), None)
+    base, (refused, made, _) = told(1, 1.0, PARALLEL), told(2, None, VECTORS, 1)
+    history = ToldHistory([base, (refused, made, planned)])
+    strategy = SkillDriven()
+    proposal = strategy.propose(task(), history)
+    assert proposal.guidance is not None and proposal.guidance.rule == "cpp-scalar"
+    for number, ratio in ((3, None), (4, 2.0)):
+        result = Result(proposal, Seconds(), Draft(candidate(VECTORS)), make_verdict(ratio))
+        state = State.REFUSED if ratio is None else State.PASSED
+        attempt = msgspec.structs.replace(make_attempt(number, state, ratio), stage=Stage.REFINE)
+        strategy.observe(Observation(attempt, result, 1.0, "scripted"), history.database)
+    assert skill_values(history)["demand-vectors"] > 0
 
 
 def test_an_attempt_without_a_plan_moves_no_skill() -> None:

@@ -178,50 +178,63 @@ def _holes(
     """One example for each standing without a case, and for each case without a method."""
     told: set[object] = set()
     for block in blocks:
-        ruling = block.said
-        if ruling.case is None and ruling.standing not in told:
-            told.add(ruling.standing)
-            what = f"no case fits {tuple(ruling.standing)}, as where {_point(block.point)}"
-            yield Finding(Flaw.HOLE, table.backend, what)
-        if ruling.case is None or ruling.case.name in told:
-            continue
+        standing, case = block.said
+        what = standing if case is None else case.name
+        finding = None if what in told else _hole(library, table, block, cells)
+        if finding is not None:
+            told.add(what)
+            yield finding
 
-        def first_offer(metrics: Metrics, ruling: Ruling = ruling) -> str | None:
-            return next(offered(library, table, ruling, metrics), None)
 
-        for outcome in explore(first_offer, cells, block.point):
-            if outcome.said is None:
-                told.add(ruling.case.name)
-                what = f"no method applies where {_point(outcome.point)}"
-                yield Finding(Flaw.HOLE, _place(table, ruling.case), what)
-                break
+def _hole(library: Library, table: Table, block: Outcome[Ruling], cells: Cells) -> Finding | None:
+    ruling = block.said
+    if ruling.case is None:
+        what = f"no case fits {tuple(ruling.standing)}, as where {_point(block.point)}"
+        return Finding(Flaw.HOLE, table.backend, what)
+
+    def first_offer(metrics: Metrics) -> str | None:
+        return next(offered(library, table, ruling, metrics), None)
+
+    for outcome in explore(first_offer, cells, block.point):
+        if outcome.said is None:
+            what = f"no method applies where {_point(outcome.point)}"
+            return Finding(Flaw.HOLE, _place(table, ruling.case), what)
+    return None
 
 
 def _contradictions(
     library: Library, table: Table, blocks: Sequence[Outcome[Ruling]], cells: Cells
 ) -> Iterator[Finding]:
     """One example for each case and method."""
+    everywhere = {name for one in table.prohibitions for name in one.methods}
     told: set[tuple[str, str]] = set()
     for block in blocks:
-        ruling = block.said
-        if ruling.case is None:
+        case = block.said.case
+        if case is None:
             continue
-        against = {*ruling.case.forbid, *(name for p in table.prohibitions for name in p.methods)}
-        for name in against.intersection(ruling.case.allow):
-            if (ruling.case.name, name) in told:
-                continue
+        for name in sorted({*case.forbid, *everywhere} & set(case.allow)):
+            if (case.name, name) not in told:
+                finding = _contradiction(library.methods[name], table, block, cells)
+                if finding is not None:
+                    told.add((case.name, name))
+                    yield finding
 
-            def reason(metrics: Metrics, name: str = name, ruling: Ruling = ruling) -> str | None:
-                if not applies(library.methods[name], table.backend, ruling.standing, metrics):
-                    return None
-                return forbidden(table, ruling.case, metrics).get(name)
 
-            for outcome in explore(reason, cells, block.point):
-                if outcome.said is not None:
-                    told.add((ruling.case.name, name))
-                    what = f"{name} where {_point(outcome.point)}: forbidden, {outcome.said}"
-                    yield Finding(Flaw.CONTRADICTION, _place(table, ruling.case), what)
-                    break
+def _contradiction(
+    method: WrittenMethod, table: Table, block: Outcome[Ruling], cells: Cells
+) -> Finding | None:
+    standing, case = block.said
+
+    def reason(metrics: Metrics) -> str | None:
+        if not applies(method, table.backend, standing, metrics):
+            return None
+        return forbidden(table, case, metrics).get(method.name)
+
+    for outcome in explore(reason, cells, block.point):
+        if outcome.said is not None and case is not None:
+            what = f"{method.name} where {_point(outcome.point)}: forbidden, {outcome.said}"
+            return Finding(Flaw.CONTRADICTION, _place(table, case), what)
+    return None
 
 
 def _idle_prohibitions(table: Table, cells: Cells) -> Iterator[Finding]:

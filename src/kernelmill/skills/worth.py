@@ -8,6 +8,7 @@ from kernelmill.judge import Verdict
 from kernelmill.memory import ItemKind, Memory, NewItem, Provenance, Role
 from kernelmill.memory.learning import Earned, move
 from kernelmill.memory.values import Value, constant_step, optimism, shrunk
+from kernelmill.skills.alternatives import next_choices
 from kernelmill.skills.method_files import WrittenMethod
 
 _POOR = 0.5
@@ -74,6 +75,7 @@ def _item(rule: str, method: WrittenMethod, setting: Setting) -> NewItem:
         f"{rule} {method.name} {method.front.title} {method.front.intent}",
         Provenance(backend=setting.backend),
         (rule, method.name, setting.device),
+        next_choices(method.front.backends[setting.backend].alternatives, {}, ()),
         category=rule,
         names=(method.name,),
     )

@@ -1,6 +1,5 @@
 """KernelSkill's way: rules say which methods may be tried, one is planned, carried out, checked."""
 
-from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -8,13 +7,14 @@ from typing import Literal
 import msgspec
 
 from kernelmill.generators.base import Hint, Parent, Proposal, Stage, Why
-from kernelmill.generators.planning import Guidance
+from kernelmill.generators.planning import Guidance, Judgement
 from kernelmill.memory import Memory
 from kernelmill.memory.learning import Earned, learn
 from kernelmill.memory.values import constant_step, refine_reward
 from kernelmill.skills.library import load_library
-from kernelmill.skills.policy import Tried, for_repair, guidance
+from kernelmill.skills.policy import Appraise, Tried, for_repair, guidance
 from kernelmill.skills.prediction import check_plan
+from kernelmill.skills.starting import base_of, in_force, to_repair
 from kernelmill.skills.trajectory import trajectory
 from kernelmill.skills.worth import Setting, Worth, credit, device_of, worth_of
 from kernelmill.strategies.base import History, Strategy
@@ -23,8 +23,6 @@ from kernelmill.strategies.settings import parse_settings
 from kernelmill.tasks.task import Task
 from kernelmill.workspace import Attempt, Observation, Result, State, Transaction
 
-_CLEAR_SHARE, _CLEAR_DIFFERENCE = 1.3, 0.3
-"""The base moves to what is this many times as fast, or this much more of eager's speed."""
 _MOST_TRACES = 16
 _WHY = Why("tried on this task")
 
@@ -107,13 +105,13 @@ class SkillDriven(Strategy):
             steps = trajectory(task, history, self._library)
             tried = Tried(steps, [attempt.decisions for attempt in history.attempts])
         if not parent.verdict.passed:
-            return for_repair(tried)
+            return for_repair(tried, in_force(history, parent.attempt))
         if self.settings.long == "off":
             return None
-        worth = self._worth(history, parent, task.family)
-        return guidance(self._library, task, parent, tried, worth)
+        appraise = self._appraise(history, parent, task.family)
+        return guidance(self._library, task, parent, tried, appraise)
 
-    def _worth(self, history: History, parent: Parent, family: str) -> Callable[[str, str], Worth]:
+    def _appraise(self, history: History, parent: Parent, family: str) -> Appraise:
         memory, settings = Memory(history.database), self.settings
         setting = Setting(history.backend, device_of(parent.verdict), family)
 
@@ -127,51 +125,34 @@ class SkillDriven(Strategy):
 
     def _credit(self, memory: Memory, attempt: Attempt, result: Result, earned: Earned) -> None:
         """What the attempt says of the method it followed, under the rule that allowed it."""
-        proposal, draft, verdict = result.proposal, result.draft, result.deciding
+        proposal, judgement = result.proposal, self._judgement(attempt, result)
         allowed, start = proposal.guidance, proposal.parent
-        if draft is None or draft.plan is None or verdict is None:
+        if judgement is None or allowed is None or start is None:
             return
-        method = self._library.methods.get(draft.plan.method)
-        if method is None or allowed is None or start is None:
-            return
-        end = Parent(attempt.id, draft.candidate, verdict, draft.decisions)
-        found = check_plan(self._library, proposal.task, draft.plan, start, end)
-        setting = Setting(proposal.backend, device_of(start.verdict), proposal.task.family)
-        alpha = self.settings.alpha
-        credit(memory, allowed.rule, method, setting, earned, found.judgement, alpha)
+        followed = _method_of(result)
+        if followed in self._library.methods:
+            setting = Setting(proposal.backend, device_of(start.verdict), proposal.task.family)
+            method, alpha = self._library.methods[followed], self.settings.alpha
+            credit(memory, allowed.rule, method, setting, earned, judgement, alpha)
+
+    def _judgement(self, attempt: Attempt, result: Result) -> Judgement | None:
+        """None where it says nothing: without a plan, or with a repair that failed."""
+        draft, verdict, start = result.draft, result.deciding, result.proposal.parent
+        if draft is None or verdict is None or start is None:
+            return None
+        if draft.plan is not None:
+            end = Parent(attempt.id, draft.candidate, verdict, draft.decisions)
+            task = result.proposal.task
+            return check_plan(self._library, task, draft.plan, start, end).judgement
+        return "undecided" if verdict.passed and not start.verdict.passed else None
 
 
-def base_of(attempts: Sequence[Attempt], patience: int) -> Attempt | None:
-    """Where to improve from: it moves on a clear win only, or to the best after too many tries."""
-    base: Attempt | None = None
-    best: Attempt | None = None
-    since = 0
-    for attempt in attempts:
-        since += 1
-        ratio = attempt.ratio
-        if ratio is not None and (best is None or ratio > (best.ratio or 0.0)):
-            best = attempt
-        if ratio is not None and (base is None or _clearly(ratio, base.ratio or 0.0)):
-            base, since = attempt, 0
-        elif since >= patience and best is not None and best is not base:
-            base, since = best, 0
-    return base
-
-
-def _clearly(ratio: float, before: float) -> bool:
-    return ratio >= min(_CLEAR_SHARE * before, before + _CLEAR_DIFFERENCE)
-
-
-def to_repair(attempts: Sequence[Attempt], most: int) -> Attempt | None:
-    """The last attempt, where it was refused and was not repaired too often already."""
-    known = {attempt.id: attempt for attempt in attempts}
-    tried = [attempt for attempt in attempts if attempt.state != State.DECLINED]
-    if not tried or tried[-1].state != State.REFUSED:
-        return None
-    repairs, ancestor = 0, known.get(tried[-1].parent or 0)
-    while ancestor is not None and ancestor.state == State.REFUSED:
-        repairs, ancestor = repairs + 1, known.get(ancestor.parent or 0)
-    return tried[-1] if repairs < most else None
+def _method_of(result: Result) -> str:
+    """The one that was planned, or whose implementation was repaired."""
+    if result.draft is not None and result.draft.plan is not None:
+        return result.draft.plan.method
+    guidance = result.proposal.guidance
+    return guidance.methods[0].name if guidance is not None and guidance.methods else ""
 
 
 def _outcome(attempt: Attempt) -> str:

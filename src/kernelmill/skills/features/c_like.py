@@ -9,7 +9,7 @@ from collections.abc import Container, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from kernelmill.skills.features.functions import Function, Loop
+from kernelmill.skills.features.functions import Function, Loop, LoopStack
 
 _LITERAL = r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\''
 _COMMENT = re.compile(rf"//[^\n]*|/\*.*?\*/|(?P<literal>{_LITERAL})", re.DOTALL)
@@ -27,6 +27,8 @@ _MATHS = frozenset(
     "erfc lgamma tgamma cbrt".split()
     for suffix in ("", "f")
 )
+_MATH = " math "
+"""Between scope and name of a call, where it is counted."""
 _VECTOR_TYPE = re.compile(r"\b(\w+)\s+__attribute__\s*\(\(\s*vector_size")
 _WORDS: dict[str, str] = {
     "doubles": r"double",
@@ -53,13 +55,13 @@ _ASSEMBLY = {name: re.compile(pattern) for name, pattern in _IN_ASSEMBLY.items()
 
 def math_metrics(counts: Counter[str], own: Container[str]) -> dict[str, float]:
     """Calls of elementary functions; those the candidate does not define are the library's."""
-    calls = [
-        (place, name, count)
-        for (place, _, name), count in ((key.partition(" "), n) for key, n in counts.items())
-        if name
-    ]
-    library = sum(n for place, name, n in calls if place == "std" or name not in own)
-    return {"math_calls": sum(n for _, _, n in calls), "library_math": library}
+    calls = library = 0
+    for key, count in counts.items():
+        scope, _, name = key.partition(_MATH)
+        if name:
+            calls += count
+            library += count if scope == "std" or name not in own else 0
+    return {"math_calls": calls, "library_math": library}
 
 
 @lru_cache(maxsize=256)
@@ -133,7 +135,8 @@ def _counts(body: Sequence[str], vector_types: frozenset[str]) -> Counter[str]:
         counts["vectors"] += token in vector_types or token.startswith("_mm")
         counts["launches"] += token == "<<<"
         if token in _MATHS and after == "(" and before != ".":
-            counts[f"{'std' if body[place - 2] == 'std' else 'call'} {token}"] += 1
+            scope = body[place - 2] if before == "::" else ""
+            counts[f"{scope}{_MATH}{token}"] += 1
         counts["specialisations"] += after == "<" and _has_number(body, place + 2)
         for name, pattern in _PATTERNS.items():
             counts[name] += pattern.fullmatch(token) is not None
@@ -157,9 +160,12 @@ class _Loops:
 
     def __init__(self, tokens: Sequence[str]) -> None:
         self._tokens = tokens
-        self._open: list[tuple[set[str], list[bool]]] = []
-        self.found: list[Loop] = []
+        self._loops = LoopStack()
         self._block(0)
+
+    @property
+    def found(self) -> list[Loop]:
+        return self._loops.found
 
     def _block(self, place: int) -> int:
         """Statements up to the closing brace; the place behind it."""
@@ -179,25 +185,19 @@ class _Loops:
             return self._loop(place)
         if token in ("if", "switch"):
             return self._statement(self._behind_brackets(place + 1))
-        if token in ("else", "constexpr") or token.lstrip().startswith("#"):
-            return self._statement(place + 1) if token != "constexpr" else self._expression(place)
+        if token == "else" or token.lstrip().startswith("#"):
+            return self._statement(place + 1)
         return self._expression(place)
 
     def _loop(self, place: int) -> int:
-        for _, has_inner in self._open[-1:]:
-            has_inner[0] = True
-        calls: set[str] = set()
-        inner = [False]
-        self._open.append((calls, inner))
-        depth = len(self._open)
+        self._loops.begin()
         if self._tokens[place] == "do":
             place = self._statement(place + 1)
             if self._tokens[place : place + 1] == ["while"]:
                 place = self._behind_brackets(place + 1) + 1
         else:
             place = self._statement(self._behind_brackets(place + 1))
-        self._open.pop()
-        self.found.append(Loop(depth, not inner[0], frozenset(calls)))
+        self._loops.end()
         return place
 
     def _expression(self, place: int) -> int:
@@ -211,8 +211,7 @@ class _Loops:
             if token == "}" or (token == ";" and depth == 0):
                 return place + (token == ";")
             depth += (token in "([") - (token in ")]")
-            if self._open and re.match(r"[A-Za-z_]", token):
-                self._open[-1][0].add(token)
+            self._loops.mention(token)
             place += 1
         return place
 

@@ -13,6 +13,30 @@ class Loop(NamedTuple):
     """Names it mentions outside of loops of its own."""
 
 
+class LoopStack:
+    """Notes loops while somebody walks over a function."""
+
+    def __init__(self) -> None:
+        self.found: list[Loop] = []
+        self._calls: list[set[str]] = []
+        self._has_inner: list[bool] = []
+
+    def begin(self) -> None:
+        if self._has_inner:
+            self._has_inner[-1] = True
+        self._calls.append(set())
+        self._has_inner.append(False)
+
+    def end(self) -> None:
+        depth = len(self._calls)
+        calls, has_inner = self._calls.pop(), self._has_inner.pop()
+        self.found.append(Loop(depth, not has_inner, frozenset(calls)))
+
+    def mention(self, name: str) -> None:
+        if self._calls:
+            self._calls[-1].add(name)
+
+
 class Function(NamedTuple):
     name: str
     entry: bool

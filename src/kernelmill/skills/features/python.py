@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 
-from kernelmill.skills.features.functions import Function, Loop
+from kernelmill.skills.features.functions import Function, LoopStack
 
 _LOOPING = frozenset({"fori_loop", "while_loop", "scan", "run_scoped_loop"})
 _CALLED: dict[str, frozenset[str]] = {
@@ -53,7 +53,7 @@ class PythonSource:
             counts = walker.counts
             counts["autotuned"] = sum(_name(one) == "autotune" for one in node.decorator_list)
             mentioned = frozenset(_mentioned(node))
-            yield Function(name, name in self.entries, tuple(walker.loops), mentioned, counts)
+            yield Function(name, name in self.entries, tuple(walker.loops.found), mentioned, counts)
 
     def launches(self, libraries: bool) -> int:
         """Calls of `kernel[grid](...)`, of a library's function, or of what pallas_call returns."""
@@ -89,8 +89,7 @@ class _Walker(ast.NodeVisitor):
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
-        self.loops: list[Loop] = []
-        self._open: list[tuple[set[str], list[bool]]] = []
+        self.loops = LoopStack()
 
     def visit_For(self, node: ast.For) -> None:
         self._loop(node)
@@ -102,8 +101,7 @@ class _Walker(ast.NodeVisitor):
         """A function of its own: it is reached by its name."""
 
     def visit_Name(self, node: ast.Name) -> None:
-        if self._open:
-            self._open[-1][0].add(node.id)
+        self.loops.mention(node.id)
 
     def visit_Call(self, node: ast.Call) -> None:
         name = _name(node)
@@ -119,15 +117,9 @@ class _Walker(ast.NodeVisitor):
             self.generic_visit(node)
 
     def _loop(self, node: ast.AST) -> None:
-        for _, has_inner in self._open[-1:]:
-            has_inner[0] = True
-        calls: set[str] = set()
-        inner = [False]
-        self._open.append((calls, inner))
-        depth = len(self._open)
+        self.loops.begin()
         self.generic_visit(node)
-        self._open.pop()
-        self.loops.append(Loop(depth, not inner[0], frozenset(calls)))
+        self.loops.end()
 
 
 def _handed_over(tree: ast.Module) -> Iterator[str]:

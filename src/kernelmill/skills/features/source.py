@@ -10,21 +10,31 @@ from kernelmill.skills.metrics import CPP, CUDA, From, of_backend
 
 
 def source_metrics(candidate: Candidate, backend: str, hottest: str = "") -> dict[str, float]:
-    """Every metric the backend reads from the source; `hottest` is the kernel a profile names."""
-    in_c = backend in (CPP, CUDA)
-    source = _c_source(candidate) if in_c else _python_source(candidate)
-    entry = source.hottest(hottest)
-    counted = joined(function.counts for function in source.reached(entry))
-    found = {
-        **counted,
-        **(math_metrics(counted, source.functions) if in_c else {}),
-        **loop_metrics(source, entry),
-        **_host_metrics(candidate, backend, source),
-    }
+    """Every metric the backend reads from the source; `hottest` is the kernel a profile names.
+
+    In what nests deeper than anybody writes nothing is found.
+    """
+    try:
+        found = _found(candidate, backend, hottest)
+    except RecursionError:
+        found = {}
     return {
         name: float(found.get(name, 0))
         for name, metric in of_backend(backend).items()
         if metric.read_from is From.SOURCE
+    }
+
+
+def _found(candidate: Candidate, backend: str, hottest: str) -> dict[str, float]:
+    in_c = backend in (CPP, CUDA)
+    source = _c_source(candidate) if in_c else _python_source(candidate)
+    entry = source.hottest(hottest)
+    counted = joined(function.counts for function in source.reached(entry))
+    return {
+        **counted,
+        **(math_metrics(counted, source.functions) if in_c else {}),
+        **loop_metrics(source, entry),
+        **_host_metrics(candidate, backend, source),
     }
 
 
