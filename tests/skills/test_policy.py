@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from kernelmill.generators.decisions import Decisions
 from kernelmill.generators.planning import Diagnosis, Guidance
-from kernelmill.judge.verdict import Profile
+from kernelmill.judge.verdict import Diagnosis as DeviceDiagnosis
+from kernelmill.judge.verdict import KernelUse, Profile
 from kernelmill.skills.alternatives import next_choices
 from kernelmill.skills.measuring import measure
 from kernelmill.skills.method_files import Expectation
@@ -74,12 +75,16 @@ def test_a_profile_names_what_is_hot() -> None:
 
 
 def test_metrics_of_a_device_come_from_its_profile() -> None:
-    profile = Profile(0, 0.0, 0.0, 0.0, "hot", {"dram_percent": 91.5, "registers": 300.0})
-    verdict = msgspec.structs.replace(make_verdict(2.0), backend="cuda", profile=profile)
+    hot = KernelUse("hot", 1.0, 30.0, 128, 256, 300, 2048, spills=2, occupancy=0.5)
+    cool = KernelUse("cool", 2.0, 10.0, 128, 256, 32, 0)
+    device = DeviceDiagnosis((hot, cool), 0.9, 0.915, 0.1)
+    verdict = msgspec.structs.replace(make_verdict(2.0), backend="cuda", diagnosis=device)
     metrics = measure(task(), candidate(""), verdict)
     assert metrics is not None and set(metrics) == set(of_backend("cuda"))
     assert (metrics["dram_percent"], metrics["sm_percent"]) == (91.5, None)
     assert metrics["registers"] == 256.0, "no value is beyond the declared limit"
+    assert (metrics["kernel_launches"], metrics["hottest_share"]) == (3.0, 0.75)
+    assert (metrics["spilled_bytes"], metrics["occupancy_percent"]) == (8.0, 50.0)
 
 
 def test_nothing_is_said_of_what_was_not_measured() -> None:
