@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from kernelmill.backends.base import Finding
+from kernelmill.syntax import parse
 
 _MODULES = frozenset({"__future__", "ctypes", "math", "pathlib", "torch", "torch.nn", "typing"})
 _TORCH = frozenset(
@@ -64,7 +65,7 @@ class PythonRules:
 
     def check(self, source: str, file: str) -> list[Finding]:
         try:
-            tree = ast.parse(source)
+            tree = parse(source)
             return list(_Walk(tree, file, self._extra_imports).findings())
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             return [Finding("syntax", file, f"not valid Python: {error}", "fix the syntax")]
@@ -72,7 +73,7 @@ class PythonRules:
 
 def library_functions(source: str) -> set[str]:
     """Names that model.py takes out of the libraries it loads."""
-    tree = ast.parse(source)
+    tree = parse(source)
     libraries = _library_names(tree)
     return {
         node.attr
