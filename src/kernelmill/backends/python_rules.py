@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kernelmill.backends.base import Finding
+from kernelmill.syntax import parse
 
 _MODULES = frozenset({"__future__", "ctypes", "math", "pathlib", "torch", "torch.nn", "typing"})
 _TORCH = frozenset(
@@ -84,7 +85,7 @@ class PythonRules:
 
     def check(self, source: str, file: str) -> list[Finding]:
         try:
-            tree = ast.parse(source)
+            tree = parse(source)
             walk = _Walk(tree, file, self._extra_imports, self._language, self._expressions)
             return list(walk.findings())
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -93,7 +94,7 @@ class PythonRules:
 
 def library_functions(source: str) -> set[str]:
     """Names that model.py takes out of the libraries it loads."""
-    tree = ast.parse(source)
+    tree = parse(source)
     libraries = _library_names(tree)
     return {
         node.attr

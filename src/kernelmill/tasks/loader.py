@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from kernelmill.errors import TaskError, UsageError
+from kernelmill.syntax import parse
 from kernelmill.tasks.families import family_of_folder
 
 _BUILT_IN = Path(__file__).with_name("suites")
@@ -97,7 +98,7 @@ def _task_paths(folder: Path) -> Iterator[Path]:
 def _read(path: Path, identity: str, family: str | None) -> TaskFile:
     source = _text(path)
     try:
-        tree = ast.parse(source)
+        tree = parse(source)
     except (SyntaxError, ValueError) as error:
         raise TaskError(f"{path} is not a Python file: {error}") from error
     defined = {node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}

@@ -3,6 +3,7 @@
 import ast
 import re
 
+from kernelmill.syntax import parse
 from kernelmill.tasks.task import Task
 
 _SECRET = frozenset({"HIDDEN", "SCALES"})
@@ -12,7 +13,7 @@ _SECRET = frozenset({"HIDDEN", "SCALES"})
 def shown_source(task: Task) -> str:
     """The file without them."""
     lines = task.source.splitlines(keepends=True)
-    for node in ast.parse(task.source).body:
+    for node in parse(task.source).body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         if any(isinstance(target, ast.Name) and target.id in _SECRET for target in targets):
             end = node.end_lineno or node.lineno
