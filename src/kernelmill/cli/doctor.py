@@ -34,19 +34,21 @@ def doctor() -> None:
     )
     features = probe_features()
     console.print(_isolation(features))
-    usable = True
+    usable = []
     for name in backend_names():
         backend = get_backend(name)
+        needs = backend.requirements()
         table = Table("need", "found", "if missing", title=f"backend {name}: {backend.title}")
-        for requirement in backend.requirements():
-            usable &= bool(requirement.found)
-            found = requirement.found or "[red]missing[/red]"
-            table.add_row(requirement.name, found, "" if requirement.found else requirement.remedy)
+        for need in needs:
+            found = need.found or "[red]missing[/red]"
+            table.add_row(need.name, found, "" if need.found else need.remedy)
         console.print(table)
+        if all(need.found for need in needs):
+            usable.append(name)
     if not usable or features.memory_reading:
         console.print("[red]not ready[/red]: see what is missing above")
         raise typer.Exit(1)
-    console.print(f"[green]ready[/green] ({sys.executable})")
+    console.print(f"[green]ready[/green] for {', '.join(usable)} ({sys.executable})")
 
 
 def _isolation(features: Features) -> Table:
