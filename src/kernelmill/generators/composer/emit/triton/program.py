@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.scope import Unfit
+from kernelmill.generators.composer.emit.triton.apart import emit_apart
 from kernelmill.generators.composer.emit.triton.attention import WIDEST, emit_attention
 from kernelmill.generators.composer.emit.triton.contraction import Contraction, Sums
 from kernelmill.generators.composer.emit.triton.launch import Launch, padded
@@ -38,7 +38,8 @@ class TritonProgram(Storing):
 
     def _emit(self, value: Value, target: Buffer) -> None:
         if isinstance(value, Apart):
-            raise Declined(f"a {type(value).__name__.lower()} in Triton")
+            self.launches += emit_apart(value, target, self._plan, self._stored)
+            return
         if isinstance(value, Attention):
             self._emit_attention(value, target)
             return
