@@ -178,7 +178,8 @@ class Contraction:
     def _places(self, scope: Scope) -> "_Places":
         """What a column is: an item of the batch, and a place of the output."""
         parts = list(unravel("n", self._columns))
-        batch = parts.pop(0) if self._shares_left else "b"
+        single = "0" if self.batch.code == "1" else "b"
+        batch = parts.pop(0) if self._shares_left else single
         if not self._walk:
             return _Places(batch, *parts)
         places = self._walk.outputs(parts)
@@ -207,7 +208,7 @@ class Contraction:
         add_tile(body, _LEFT_DEPTH, start, along, plan)
         add_tile(body, _RIGHT_DEPTH, start, along, plan)
         if split > 1:
-            body.lines.append(f"ka_in = ka_in & (step < {steps})")
+            body.lines += [f"{side}_in = {side}_in & (step < {steps})" for side in ("ka", "kb")]
         left = self._operand(body, 0, form.left(places.batch, "m", left_depth), "[TILE_M, TILE_K]")
         index = form.right(places.batch, right_depth, places.line, places.column)
         right = self._operand(body, 1, index, "[TILE_K, TILE_N]")
