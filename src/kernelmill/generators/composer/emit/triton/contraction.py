@@ -6,7 +6,7 @@ where the window is.
 """
 
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.scope import Unfit
@@ -17,12 +17,23 @@ from kernelmill.generators.composer.emit.triton.launch import (
     add_tile,
     blocks,
     new_scope,
+    padded,
     program_id,
 )
 from kernelmill.generators.composer.emit.triton.scope import Scope, Tile
+from kernelmill.generators.composer.emit.triton.walk import Turned, Walk
 from kernelmill.generators.composer.graph import Extent
 from kernelmill.generators.composer.index import Index, Joint, product, unravel
-from kernelmill.generators.composer.values import Buffer, Contract, Literal, Map, Value, View
+from kernelmill.generators.composer.values import (
+    Buffer,
+    Contract,
+    Coordinate,
+    Guarded,
+    Literal,
+    Map,
+    Value,
+    View,
+)
 
 _PROCESSORS = 132
 _LEAST = 16
@@ -70,21 +81,24 @@ class Tiling(NamedTuple):
 class Contraction:
     """One contraction under a plan, before it is written."""
 
-    def __init__(self, contract: Contract, plan: Plan, stored: dict[int, Buffer]) -> None:
+    def __init__(
+        self, contract: Contract, plan: Plan, stored: dict[int, Any], turned: Turned
+    ) -> None:
         self.contract = contract
         self._form = contract.form
-        self._plan, self._stored = plan, stored
+        self._plan, self._turned = plan, turned
+        self._stored = stored
         left = self._form.left("b", "m", "k")
         self._shares_left = not any(re.search(r"\bb\b", part) for part in left)
-        self._taps = self._tap_sizes()
+        self._walk = Walk.through(self._form)
+        self._stored = self._with_operands_turned()
+        self._columns = self._column_extents()
         self._tiling = self._chosen_tiling()
 
     @property
     def columns(self) -> Extent:
         """Of all batch items, where they share their left operand."""
-        form = self._form
-        inner = product([form.lines, form.columns])
-        return product([form.batch, inner]) if self._shares_left else inner
+        return product(self._columns)
 
     @property
     def batch(self) -> Extent:
@@ -95,12 +109,9 @@ class Contraction:
         """Programs to a tile."""
         if self._plan.split != "auto":
             return int(self._plan.split)
-        tiles = self.batch.value
-        for extent, side in (
-            (self._form.rows, self._tiling.rows),
-            (self.columns, self._tiling.columns),
-        ):
-            tiles *= -(-extent.value // side)
+        tiles = self.batch.value * (self._walk.phases if self._walk else 1)
+        tiles *= -(-self._form.rows.value // self._tiling.rows)
+        tiles *= -(-self.columns.value // self._tiling.columns)
         most = self._form.depth.value // _LEAST_DEPTH
         split = 1
         while tiles * split * 2 <= 2 * _PROCESSORS and split * 2 <= most:
@@ -108,44 +119,43 @@ class Contraction:
         return split
 
     def launch(self, result: Value, target: Buffer, split: int = 1) -> Launch:
-        form, plan = self._form, self._plan
+        form, plan, tiling = self._form, self._plan, self._tiling
         scope = new_scope(2, self._stored)
         scope.frame.folding = WindowFolding()
         scope.lines += self._place_lines(scope)
         add_tile(scope, _ROWS, "tile_m * TILE_M", form.rows, plan)
         add_tile(scope, _COLUMNS, "tile_n * TILE_N", self.columns, plan)
-        batch, line, column = self._column_parts()
+        places = self._places(scope)
         scope.lines.append("sum = tl.zeros([TILE_M, TILE_N], tl.float32)")
-        body = self._depth_loop(scope, batch, line, column, split)
+        scope.lines += self._depth_loop(scope, places, split)
         scope.frame.types["sum"] = "float32"
         scope.frame.depends["sum"] = frozenset({"m", "n"})
         scope.frame.contraction = self.contract
         epilogue = scope.child(fence=True)
-        index = form.out(batch, "m", line, column)
+        index = form.out(places.batch, "m", places.line, places.column)
         if split > 1:
             epilogue.store(target, Index(["part", *index]), "sum")
         else:
             epilogue.store(target, index, epilogue.value(result, index))
-        lines = [*scope.lines, *body, *epilogue.lines]
-        tiling = self._tiling
-        grid = (
-            f"{blocks(form.rows, str(tiling.rows))} * ({blocks(self.columns, str(tiling.columns))})"
-        )
-        if self.batch.code != "1":
-            grid += f" * {host(self.batch.code)}"
+        counts = [blocks(form.rows, str(tiling.rows)), blocks(self.columns, str(tiling.columns))]
+        counts.append(host(self.batch.code))
+        counts.append(str(self._walk.phases if self._walk else 1))
+        grid = " * ".join(f"({count})" for count in counts if count != "1")
         constants = {"TILE_M": str(tiling.rows), "TILE_N": str(tiling.columns),
                      "TILE_K": str(tiling.depth), "GROUP": str(plan.swizzle)}  # fmt: skip
         warps = str(plan.warps if plan.warps != "auto" else tiling.warps)
         stages = str(plan.stages if plan.stages != "auto" else 3)
+        lines = [*scope.lines, *epilogue.lines]
         return Launch(lines, scope.frame.memory, (grid, str(split)), constants, warps, stages)
 
     def _place_lines(self, scope: Scope) -> list[str]:
         """Which tile this is: neighbours in time share columns, or rows, in the cache."""
         rows = scope.write(self._form.rows.code).code
         columns = scope.write(self.columns.code).code
-        lines = [
-            f"pid = {program_id()}",
-            "part = tl.program_id(1)",
+        lines = [f"pid = {program_id()}", "part = tl.program_id(1)"]
+        if self._walk:
+            lines += self._walk.phase_lines()
+        lines += [
             f"tiles_m = tl.cdiv({rows}, TILE_M)",
             f"tiles_n = tl.cdiv({columns}, TILE_N)",
         ]
@@ -159,43 +169,49 @@ class Contraction:
             "tile_n = pid % (GROUP * tiles_n) // height",
         ]
 
-    def _column_parts(self) -> tuple[str, str, str]:
+    def _column_extents(self) -> list[Extent]:
         form = self._form
-        if self._shares_left:
-            batch, line, column = unravel("n", [form.batch, form.lines, form.columns])
-            return batch, line, column
-        line, column = unravel("n", [form.lines, form.columns])
-        return "b", line, column
+        lead = [form.batch] if self._shares_left else []
+        inner = self._walk.places if self._walk else [form.lines, form.columns]
+        return [*lead, *inner]
 
-    def _depth_loop(
-        self, scope: Scope, batch: str, line: str, column: str, split: int
-    ) -> list[str]:
+    def _places(self, scope: Scope) -> "_Places":
+        """What a column is: an item of the batch, and a place of the output."""
+        parts = list(unravel("n", self._columns))
+        single = "0" if self.batch.code == "1" else "b"
+        batch = parts.pop(0) if self._shares_left else single
+        if not self._walk:
+            return _Places(batch, *parts)
+        places = self._walk.outputs(parts)
+        for place, extent in self._walk.doubtful(places):
+            inside = scope.write(f"{place} < {extent.code}").code
+            scope.lines.append(f"n_in = n_in & ({inside})")
+        outputs = self._walk.window.places
+        return _Places(batch, Joint.of(places[:-1], outputs[:-1]), places[-1])
+
+    def _depth_loop(self, scope: Scope, places: "_Places", split: int) -> list[str]:
         """Lines of the loop that sums up products."""
-        form, plan = self._form, self._plan
+        form, plan, walk = self._form, self._plan, self._walk
         body = scope.child("step")
         left_depth: str = "ka"
         right_depth: str = "kb"
-        if self._taps:
-            channels, *sizes = self._taps
-            count = product(sizes)
-            body.lines.append(f"tap = step // tl.cdiv({channels.code}, TILE_K)")
+        if walk:
+            across = f"tl.cdiv({walk.channels.code}, TILE_K)"
+            steps = f"{walk.taps} * {across}"
+            body.lines.append(f"tap = step // {across}")
             body.names.add("tap")
-            start = f"step % tl.cdiv({channels.code}, TILE_K) * TILE_K"
-            taps = unravel("tap", sizes)
-            along = channels
-            left_depth, right_depth = (Joint.of([tile, *taps], self._taps) for tile in ("ka", "kb"))
-            steps = f"{count.code} * tl.cdiv({channels.code}, TILE_K)"
+            start, along = f"step % {across} * TILE_K", walk.channels
+            left_depth, right_depth = walk.depth("ka"), walk.depth("kb")
         else:
             start, along = "step * TILE_K", form.depth
             steps = f"tl.cdiv({scope.write(form.depth.code).code}, TILE_K)"
         add_tile(body, _LEFT_DEPTH, start, along, plan)
         add_tile(body, _RIGHT_DEPTH, start, along, plan)
         if split > 1:
-            body.lines.append(f"ka_in = ka_in & (step < {steps})")
-        left = self._operand(body, 0, form.left(batch, "m", left_depth), "[TILE_M, TILE_K]")
-        right = self._operand(
-            body, 1, form.right(batch, right_depth, line, column), "[TILE_K, TILE_N]"
-        )
+            body.lines += [f"{side}_in = {side}_in & (step < {steps})" for side in ("ka", "kb")]
+        left = self._operand(body, 0, form.left(places.batch, "m", left_depth), "[TILE_M, TILE_K]")
+        index = form.right(places.batch, right_depth, places.line, places.column)
+        right = self._operand(body, 1, index, "[TILE_K, TILE_N]")
         body.lines.append(f'sum = tl.dot({left}, {right}, sum, input_precision="{plan.precision}")')
         if split == 1:
             return [f"for step in range(0, {steps}):", *(f"    {line}" for line in body.lines)]
@@ -221,35 +237,47 @@ class Contraction:
             return
         simple = isinstance(value, Map) and "km::" not in value.template and bool(self._plan.fuse)
         if not simple or not all(
-            isinstance(self._beneath(source), Buffer | Literal) for source in value.inputs
+            isinstance(self._beneath(source), Buffer | Literal | Coordinate)
+            for source in value.inputs
         ):
             raise Unfit(value)
 
     def _beneath(self, value: Value) -> Value:
-        value = self._stored.get(id(value), value)
-        while not isinstance(value, Buffer | Literal | Map) and len(value.inputs) == 1:
-            if not isinstance(value, View) and not hasattr(value, "_condition"):
-                break
-            value = self._stored.get(id(value.inputs[0]), value.inputs[0])
+        while id(value) in self._stored or isinstance(value, View | Guarded):
+            value = self._stored[id(value)] if id(value) in self._stored else value.inputs[0]
         return value
 
-    def _tap_sizes(self) -> list[Extent]:
-        """Channels and window of a convolution that is walked tap by tap."""
-        window = self._form.window
-        if window is None or window.channels < _LEAST:
-            return []
-        sizes = [Extent(str(move.kernel), move.kernel) for move in window.moves]
-        return [Extent(str(window.channels), window.channels), *sizes]
+    def _with_operands_turned(self) -> dict[int, Any]:
+        """What stands for values, with copies of the operands in which channels are neighbours."""
+        operand = self._plan.operand if self._walk else "direct"
+        if operand == "auto":
+            operand = "packed" if self._walk and self._walk.count > 1 else "direct"
+        if operand == "direct" or not self._walk:
+            return self._stored
+        found = dict(self._stored)
+        wanted = [self.contract.inputs[0]]
+        wanted += [self._walk.window.source] if operand == "channels-last" else []
+        for value in wanted:
+            copy = self._turned.of(value, first=value is wanted[0])
+            if id(copy) not in self._stored:
+                raise Unfit(copy)
+            found[id(value)] = self._turned.back(value, self._stored[id(copy)])
+        return found
 
     def _chosen_tiling(self) -> Tiling:
         if self._plan.tile != "auto":
             return Tiling(*(int(side) for side in self._plan.tile.split("x")))
         rows = _side(self._form.rows, 128)
         columns = _side(self.columns, 128 if rows > 64 else 256)
-        depth = self._taps[0] if self._taps else self._form.depth
+        depth = self._walk.channels if self._walk else self._form.depth
         return Tiling(rows, columns, _side(depth, 32))
 
 
+class _Places(NamedTuple):
+    batch: str
+    line: str
+    column: str
+
+
 def _side(extent: Extent, most: int) -> int:
-    side = 1 << max(0, extent.value - 1).bit_length()
-    return max(_LEAST, min(most, side))
+    return max(_LEAST, min(most, padded(extent)))

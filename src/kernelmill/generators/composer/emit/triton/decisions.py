@@ -26,6 +26,10 @@ CATALOGUE: Catalogue = {
         ("auto", "128x128x32", "128x256x32", "64x128x32", "128x64x32", "64x64x32", "256x128x32"),
         "tile of a contraction: rows x columns x depth",
     ),
+    "operand": Decision(
+        ("auto", "packed", "channels-last", "direct"),
+        "a convolution's weights, or its image too, copied so that channels are neighbours",
+    ),
     "stages": Decision(("auto", 2, 3, 4, 5), "tiles on their way while one is multiplied"),
     "swizzle": Decision((8, 1, 4, 16), "rows of tiles that share their columns in the cache"),
     "split": Decision(("auto", 1, 2, 4, 8, 16, 32), "programs that share the depth of one tile"),

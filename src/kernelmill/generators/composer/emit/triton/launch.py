@@ -23,8 +23,14 @@ class Launch(NamedTuple):
     stages: str = ""
 
 
-def add_tile(scope: Scope, tile: Tile, start: str, extent: Extent, plan: Plan) -> None:
-    """Define a tile, and which of its places exist: all of them where sizes fit."""
+def add_tile(
+    scope: Scope, tile: Tile, start: str, extent: Extent, plan: Plan, among: str = ""
+) -> None:
+    """Define a tile, and which of its places exist: all of them where sizes fit.
+
+    `among` is how many programs share the extent, where each takes as many tiles as the others:
+    the last ones may lie beyond its end.
+    """
     frame = scope.frame
     frame.add_tile(tile)
     scope.names |= {tile.name, tile.mask}
@@ -34,7 +40,8 @@ def add_tile(scope: Scope, tile: Tile, start: str, extent: Extent, plan: Plan) -
     scope.lines.append(f"{tile.mask} = {tile.name} < {size.code}")
     if extent.fixed or plan.specialise:
         every = f"tl.full({frame.shape(frozenset({tile.name}))}, True, tl.int1)"
-        scope.lines.append(f"if {size.within(8)} % {tile.block} == 0:")
+        step = f"({tile.block} * {among})" if among else tile.block
+        scope.lines.append(f"if {size.within(8)} % {step} == 0:")
         scope.lines.append(f"    {tile.mask} = {every}")
 
 

@@ -3,15 +3,16 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.scope import Unfit
+from kernelmill.generators.composer.emit.triton.apart import emit_apart
 from kernelmill.generators.composer.emit.triton.attention import WIDEST, emit_attention
 from kernelmill.generators.composer.emit.triton.contraction import Contraction, Sums
 from kernelmill.generators.composer.emit.triton.launch import Launch, padded
 from kernelmill.generators.composer.emit.triton.model import Model
 from kernelmill.generators.composer.emit.triton.rows import Long, Parts, Share, emit_nest
 from kernelmill.generators.composer.emit.triton.scans import emit_scan, scan_under
+from kernelmill.generators.composer.emit.triton.walk import Turned
 from kernelmill.generators.composer.graph import Extent, Graph
 from kernelmill.generators.composer.lowering.attention import in_products
 from kernelmill.generators.composer.lowering.contractions import summed_products
@@ -25,6 +26,7 @@ class TritonProgram(Storing):
 
     def __init__(self, graph: Graph, plan: Plan) -> None:
         self.launches: list[Launch] = []
+        self._turned = Turned()
         super().__init__(graph, plan)
 
     def files(self, task: Task) -> dict[str, str]:
@@ -36,7 +38,8 @@ class TritonProgram(Storing):
 
     def _emit(self, value: Value, target: Buffer) -> None:
         if isinstance(value, Apart):
-            raise Declined(f"a {type(value).__name__.lower()} in Triton")
+            self.launches += emit_apart(value, target, self._plan, self._stored)
+            return
         if isinstance(value, Attention):
             self._emit_attention(value, target)
             return
@@ -81,7 +84,7 @@ class TritonProgram(Storing):
             left, right = contract.inputs
             self._stand_in(contract, summed_products(left, right, contract.shape))
             return False
-        contraction = Contraction(contract, self._plan, self._stored)
+        contraction = Contraction(contract, self._plan, self._stored, self._turned)
         split = contraction.split
         try:
             if split == 1:

@@ -273,11 +273,13 @@ class _Folding:
         return names
 
     def loop_body(self, domain: _Domain, start: str = "") -> Scope:
+        """Of a loop over a row; `start` is where a tile begins of a row that is shared."""
         name = f"{domain.tile.name}_start"
         body = self.root.child(name)
         if start:
             body.lines.append(f"{name} = {start}")
-        add_tile(body, domain.tile, name, domain.length, self.plan)
+        among = "PARTS" if start else ""
+        add_tile(body, domain.tile, name, domain.length, self.plan, among)
         return body
 
     def close(self, body: Scope, domain: _Domain) -> None:

@@ -182,8 +182,8 @@ class Scope:
             return term
         return self._language.cast(term, dtype)
 
-    def store(self, target: Buffer, index: Index, code: str) -> None:
-        """Write a tile of elements where it belongs."""
+    def store(self, target: Buffer, index: Index, code: str, how: str = "store") -> None:
+        """Write a tile of elements where it belongs; `how` is Triton's word for it."""
         self.frame.memory[target.name] = target
         place = self._language.write(index.ravel(target.shape)).code
         value = self._language.write(code).code
@@ -193,7 +193,7 @@ class Scope:
         if not tiles:  # a single element, of a value that has axes
             place = f"tl.full({self.frame.shape(tiles)}, {place}, INDEX)"
         masks = self._masks(tiles)
-        self.lines.append(f"tl.store({target.name} + {place}, {value}{_with_mask(masks)})")
+        self.lines.append(f"tl.{how}({target.name} + {place}, {value}{_with_mask(masks)})")
 
     @contextmanager
     def guarded(self, condition: str) -> Iterator["Scope"]:

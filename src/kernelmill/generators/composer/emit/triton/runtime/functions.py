@@ -206,3 +206,20 @@ def join_spread(count, mean, spread, other_count, other_mean, other_spread):
         mean + apart * share,
         spread + other_spread + apart * apart * count * share,
     )
+
+
+@triton.jit
+def ranked(x, place, inside, descending: tl.constexpr):
+    bits = tl.cast(x + 0.0, tl.int32, bitcast=True)
+    key = tl.cast(bits ^ ((bits >> 31) & 0x7FFFFFFF), tl.int64) << 32
+    if descending:
+        return tl.where(inside, key | (0x7FFFFFFF - tl.cast(place, tl.int64)), -(2**63))
+    return tl.where(inside, key | tl.cast(place, tl.int64), 2**63 - 1)
+
+
+@triton.jit
+def place_of(order, descending: tl.constexpr):
+    low = order & 0x7FFFFFFF
+    if descending:
+        return 0x7FFFFFFF - low
+    return low
