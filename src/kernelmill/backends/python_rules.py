@@ -363,7 +363,7 @@ def _kernels(tree: ast.Module, language: KernelLanguage) -> list[ast.FunctionDef
 
 def kernel_names(source: str, language: KernelLanguage) -> tuple[str, ...]:
     """The kernels that a module defines."""
-    return tuple(kernel.name for kernel in _kernels(ast.parse(source), language))
+    return tuple(kernel.name for kernel in _kernels(parse(source), language))
 
 
 def _bound_names(node: ast.AST) -> set[str]:

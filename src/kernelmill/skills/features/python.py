@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from kernelmill.skills.features.functions import Function, LoopStack
+from kernelmill.syntax import parse
 
 _LOOPING = frozenset({"fori_loop", "while_loop", "scan", "run_scoped_loop"})
 _CALLED: dict[str, frozenset[str]] = {
@@ -25,7 +26,7 @@ class PythonSource:
     def __init__(self, text: str) -> None:
         """What is no Python has nothing in it."""
         try:
-            self._tree = ast.parse(text)
+            self._tree = parse(text)
         except (SyntaxError, ValueError, RecursionError):
             self._tree = ast.Module([], [])
         nodes = [node for node in ast.walk(self._tree) if isinstance(node, ast.FunctionDef)]
