@@ -226,7 +226,7 @@ class KernelLanguage(Language):
         "larger": "tl.maximum({0}, {1})", "smaller": "tl.minimum({0}, {1})",
         "std::max": "tl.maximum({0}, {1})",
     } | {
-        f"{space}::{name}": f"libdevice.{name}({places})"
+        f"{space}::{name}": f"tl.extra.cuda.libdevice.{name}({places})"
         for space, names, places in (
             ("km", "acos asin atan", "{0}"),
             ("std", "erfc asinh acosh atanh lgamma", "{0}"),

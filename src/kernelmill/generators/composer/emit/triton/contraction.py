@@ -38,6 +38,9 @@ from kernelmill.generators.composer.values import (
 _PROCESSORS = 132
 _LEAST = 16
 """The smallest side of a tile."""
+_ALONG_DEPTH, _ACROSS_DEPTH = 128, 64
+"""Columns of a tile: tensor cores want the depth of floats side by side, and an operand that lies
+across it goes through registers."""
 _LEAST_DEPTH = 256
 """What is left to each program when the depth is split."""
 _ROWS, _COLUMNS = Tile("m", 0, "TILE_M"), Tile("n", 1, "TILE_N")
@@ -87,7 +90,7 @@ class Contraction:
         self.contract = contract
         self._form = contract.form
         self._plan, self._turned = plan, turned
-        self._stored = stored
+        self._before = self._stored = stored
         left = self._form.left("b", "m", "k")
         self._shares_left = not any(re.search(r"\bb\b", part) for part in left)
         self._walk = Walk.through(self._form)
@@ -268,9 +271,15 @@ class Contraction:
         if self._plan.tile != "auto":
             return Tiling(*(int(side) for side in self._plan.tile.split("x")))
         rows = _side(self._form.rows, 128)
-        columns = _side(self.columns, 128 if rows > 64 else 256)
+        most = _ALONG_DEPTH if self._right_runs_along_depth() else _ACROSS_DEPTH
+        columns = _side(self.columns, most if rows > 64 else 2 * most)
         depth = self._walk.channels if self._walk else self._form.depth
         return Tiling(rows, columns, _side(depth, 32))
+
+    def _right_runs_along_depth(self) -> bool:
+        if self._walk:
+            return id(self._walk.window.source) in self._stored.keys() - self._before.keys()
+        return self._form.right_along == "k"
 
 
 class _Places(NamedTuple):

@@ -60,7 +60,7 @@ def power_of_two(extent: Extent) -> str:
     """The least power of two that is not smaller, on the host."""
     if extent.fixed:
         return str(1 << max(0, extent.value - 1).bit_length())
-    return f"1 << max(0, {host(extent.code)} - 1).bit_length()"
+    return f"triton.next_power_of_2({host(extent.code)})"
 
 
 def padded(extent: Extent) -> int:

@@ -51,8 +51,6 @@ class Model:
         imports.append("import triton.language as tl")
         if "math." in "\n".join(model):
             imports.insert(0, "import math\n")
-        if "libdevice." in body:
-            imports.append("from triton.language.extra import libdevice")
         return "\n\n\n".join(["\n".join(imports), *functions, body]) + "\n"
 
     def _kernel(self, number: int, launch: Launch) -> list[str]:

@@ -1,0 +1,177 @@
+"""Operators, composed for Triton and run in its interpreter at two shapes."""
+
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernelmill.generators.base import Choice, Proposal, Stage
+from kernelmill.generators.composer.choosing import choose
+from kernelmill.generators.composer.decisions import Plan, is_choice
+from kernelmill.generators.composer.emit.triton.code import host
+from kernelmill.generators.composer.emit.triton.decisions import CATALOGUE
+from kernelmill.generators.composer.emit.triton.program import TritonProgram
+from kernelmill.generators.composer.trace import trace_model
+from kernelmill.tasks.task import Kind, Task, Variant
+from kernelmill.tensors.torch_side import describe
+from samples import make_task
+
+needs_triton = pytest.mark.skipif(
+    importlib.util.find_spec("triton") is None, reason="Triton is not installed"
+)
+_RUNNER = Path(__file__).with_name("triton_runner.py")
+
+
+class Of(nn.Module):
+    """A function as a model."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs: torch.Tensor) -> Any:
+        return self.function(*inputs)
+
+
+class Case(NamedTuple):
+    model: nn.Module
+    shapes: tuple[tuple[tuple[int, ...], ...], ...]
+    """Of the inputs: the shown ones, then others."""
+    decisions: dict[str, Choice] = {}
+
+
+def of(function: Callable[..., Any], *shapes: Any, **decisions: Choice) -> Case:
+    every = tuple(s if isinstance(s[0], tuple) else (s,) for s in shapes)
+    return Case(Of(function), every, decisions)
+
+
+def _attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+_HEADS = ((2, 3, 20, 8),) * 3
+_LONG = (2, 9000)
+CASES = {
+    "pointwise": of(lambda x: F.gelu(x) + torch.tanh(x) * F.softplus(x), (7, 33), (1, 5)),
+    "choices": of(lambda x: torch.where(x > 0, x.sqrt(), x.exp()).clamp(max=1), (7, 33), (2, 2)),
+    "joined": of(lambda x: torch.cat([x, x.flip(1), F.pad(x, (1, 2))], 1), (3, 5), (4, 2)),
+    "permuted": of(lambda x: x.permute(2, 0, 1) * 2, (3, 5, 7), (2, 2, 2)),
+    "softmax": of(lambda x: x.softmax(1), (5, 40), (3, 129)),
+    "softmax in a loop": of(lambda x: x.softmax(1), (3, 3000), (2, 4097), keep_rows=False),
+    "softmax beside": of(lambda x: x.softmax(1), (2, 9, 40), (1, 4, 7)),
+    "few long rows": of(lambda x: x.square().mean() + x.amax(), _LONG, (3, 5)),
+    "places": of(lambda x: (x.argmax(1), x.argmin(0)), (6, 50), (3, 7)),
+    "moments": of(lambda x: torch.var(x, 1) + x.mean(1), (4, 300), (2, 17)),
+    "moments shared": of(lambda x: F.batch_norm(x, None, None, training=True), (4, 2, 2200), (3, 2, 5)),
+    "moments in a loop": of(lambda x: F.layer_norm(x, (3000,)), (2, 3000), keep_rows=False),
+    "product": of(torch.matmul, ((40, 24), (24, 33)), ((5, 7), (7, 3))),
+    "product turned": of(lambda a, b: a.mT @ b.mT, ((24, 40), (33, 24)), ((7, 5), (3, 7))),
+    "product in parts": of(torch.matmul, ((16, 100), (100, 16)), ((3, 65), (65, 2)), split=4),
+    "product of many": of(torch.bmm, ((3, 20, 18), (3, 18, 40)), ((1, 2, 3), (1, 3, 4))),
+    "product with a vector": of(torch.matmul, ((40, 24), (24, 1)), ((5, 7), (7, 1))),
+    "linear with more": Case(nn.Sequential(nn.Linear(24, 40), nn.ReLU(), nn.Linear(40, 20)), (((9, 24),), ((2, 24),))),
+    "convolution": Case(nn.Sequential(nn.Conv2d(16, 20, 3, padding=1), nn.SiLU()), (((2, 16, 7, 6),), ((1, 16, 4, 5),))),
+    "convolution in parts": Case(nn.Conv2d(32, 16, 3), (((1, 32, 6, 6),), ((1, 32, 5, 4),)), {"split": 4}),
+    "convolution of few": Case(nn.Conv1d(3, 8, 5, stride=2, dilation=2), (((2, 3, 30),), ((1, 3, 12),))),
+    "convolution in groups": Case(nn.Conv2d(32, 8, 3, groups=2), (((2, 32, 6, 5),), ((1, 32, 4, 4),))),
+    "convolution turned": Case(nn.Conv2d(16, 16, 3, stride=2), (((1, 16, 9, 8),),), {"operand": "channels-last"}),
+    "depthwise": Case(nn.Conv2d(6, 6, 3, padding=1, groups=6), (((2, 6, 7, 8),), ((1, 6, 3, 3),))),
+    "transposed": Case(nn.ConvTranspose2d(16, 8, 4, stride=2, padding=1), (((2, 16, 4, 5),), ((1, 16, 3, 3),))),
+    "transposed and dilated": Case(nn.ConvTranspose1d(16, 8, 4, stride=2, padding=3, dilation=2), (((2, 16, 9),), ((1, 16, 6),))),
+    "transposed by three": Case(nn.ConvTranspose1d(16, 8, 5, stride=3, dilation=2, output_padding=1), (((2, 16, 5),), ((1, 16, 4),))),
+    "pooling": of(lambda x: F.max_pool2d(x, 3, 2, 1) + F.avg_pool2d(x, 3, 2, 1), (2, 3, 9, 8), (1, 2, 5, 5)),
+    "running": of(lambda x: (x.cumsum(1) * 2, x.flip(0).cumsum(0).flip(0)), (5, 40), (3, 7)),
+    "attention": of(_attention, _HEADS, ((1, 2, 17, 8),) * 3),
+    "attention in products": of(F.scaled_dot_product_attention, ((1, 1, 6, 160),) * 3),
+    "sizes of any kind": of(lambda x: x.softmax(1) @ x.mT, (20, 24), (3, 7), specialise=False),
+    "whole numbers": of(torch.matmul, ((20, 20), (20, 20)), precision="ieee"),
+}  # fmt: skip
+
+
+def _inputs(shapes: tuple[tuple[int, ...], ...], seed: int) -> list[torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    return [torch.randn(shape, generator=generator) for shape in shapes]
+
+
+def compose(case: Case, folder: Path) -> None:
+    shown = _inputs(case.shapes[0], 0)
+    with torch.no_grad():
+        graph = trace_model(case.model, shown)
+    state = {
+        name: Kind(str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape))
+        for name, tensor in case.model.state_dict().items()
+    }
+    variant = Variant({}, describe(shown, []), (), False)
+    task = Task("t", "", "", "", "cpu", (variant,), (), (), state, (), 0)
+    files = TritonProgram(graph, Plan(case.decisions, CATALOGUE)).files(task)
+    folder.mkdir()
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    inputs = [_inputs(shapes, number) for number, shapes in enumerate(case.shapes)]
+    torch.save({"inputs": inputs, "state": case.model.state_dict()}, folder / "given.pt")
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
+    """What every case answered, from one process."""
+    root = tmp_path_factory.mktemp("triton")
+    torch.manual_seed(0)
+    for name, case in CASES.items():
+        compose(case, root / name.replace(" ", "_"))
+    subprocess.run([sys.executable, str(_RUNNER), str(root)], check=True)
+    return {
+        name: torch.load(root / name.replace(" ", "_") / "answers.pt", weights_only=False)
+        for name in CASES
+    }
+
+
+@needs_triton
+@pytest.mark.parametrize("name", CASES)
+def test_composed_operators_are_right(name: str, answers: dict[str, list[Any]]) -> None:
+    case = CASES[name]
+    for number, got in enumerate(answers[name]):
+        assert not isinstance(got, str), got
+        with torch.no_grad():
+            wanted = case.model(*_inputs(case.shapes[number], number))
+        for one, other in zip(_flat(got), _flat(wanted), strict=True):
+            assert one.shape == other.shape and one.dtype == other.dtype
+            torch.testing.assert_close(one, other, rtol=2e-5, atol=2e-5)
+
+
+def _flat(value: Any) -> list[torch.Tensor]:
+    return [value] if isinstance(value, torch.Tensor) else list(value)
+
+
+@given(st.integers(0, 2**60))
+def test_every_choice_is_one_of_the_catalogue(seed: int) -> None:
+    proposal = Proposal(make_task("starter/gelu"), "triton", Stage.DRAFT, seed)
+    chosen = choose(proposal, ("tile", "warps", "precision"), catalogue=CATALOGUE)
+    assert set(chosen) == {"tile", "warps", "precision"}
+    assert all(is_choice(name, choice, CATALOGUE) for name, choice in chosen.items())
+
+
+NUMBERS = st.recursive(
+    st.integers(1, 99).map(str),
+    lambda inner: st.tuples(inner, st.sampled_from("+*/%"), inner).map(
+        lambda parts: f"({parts[0]} {parts[1]} {parts[2]} + 1)"
+    ),
+    max_leaves=8,
+)
+
+
+@given(NUMBERS)
+def test_sizes_are_the_same_in_python(code: str) -> None:
+    assert eval(host(code)) == eval(code.replace("/", "//"))
+
+
+def test_a_choice_becomes_python() -> None:
+    assert eval(host("(1 < 2 && !(3 == 4) ? larger(5, 7) / 2 : 0)")) == 3
