@@ -24,7 +24,8 @@ def load(path: Path, name: str) -> ModuleType:
 
 def interpreting(backend: str) -> contextlib.AbstractContextManager[object]:
     if backend == "triton":
-        os.environ["TRITON_INTERPRET"] = "1"
+        import kernelmill.backends.triton.interpreted  # noqa: F401
+
         return contextlib.nullcontext()
     os.environ["JAX_PLATFORMS"] = "cpu"
     from jax.experimental.pallas import tpu

@@ -56,17 +56,17 @@ def test_cases_for_processors_pass_every_gate(judge: Judge, case: CodeCase) -> N
     assert verdict.passed, [feedback.text() for feedback in verdict.feedback]
 
 
-@pytest.mark.parametrize("case", code_cases("triton", LIBRARY.methods), ids=name_of)
+@pytest.mark.parametrize("case", code_cases("triton"), ids=name_of)
 def test_cases_in_triton_are_right(case: CodeCase, tmp_path: Path) -> None:
     run_interpreted(case, tmp_path, "triton")
 
 
-@pytest.mark.parametrize("case", code_cases("pallas", LIBRARY.methods), ids=name_of)
+@pytest.mark.parametrize("case", code_cases("pallas"), ids=name_of)
 def test_cases_in_pallas_are_right(case: CodeCase, tmp_path: Path) -> None:
     run_interpreted(case, tmp_path, "jax")
 
 
-@pytest.mark.parametrize("case", code_cases("cuda", LIBRARY.methods), ids=name_of)
+@pytest.mark.parametrize("case", code_cases("cuda"), ids=name_of)
 def test_cases_in_cuda_build(case: CodeCase, tmp_path: Path) -> None:
     if shutil.which("nvcc") is None:
         pytest.skip("needs nvcc: install the CUDA tool kit")

@@ -11,6 +11,7 @@ from kernelmill.errors import UsageError
 from kernelmill.skills.cells import cut, explore
 from kernelmill.skills.library import Library
 from kernelmill.skills.lint import Flaw, lint
+from kernelmill.skills.method_files import Front
 from kernelmill.skills.metrics import CATALOGUE, Metrics, of_backend
 from kernelmill.skills.predicates import Predicate, parse
 from kernelmill.skills.rule_files import (
@@ -124,11 +125,15 @@ def changed(**parts: object) -> list[tuple[Flaw, str]]:
 def with_table(rules: Table) -> Library:
     file = RuleFile(("cpp",), *rules[1:])
     methods = {
-        name: method
+        name: method._replace(front=on_processors(method.front))
         for name, method in LIBRARY.methods.items()
         if any(name in case.allow for case in rules.cases)
     }
     return Library(methods, (file,))
+
+
+def on_processors(front: Front) -> Front:
+    return msgspec.structs.replace(front, backends={"cpp": front.backends["cpp"]})
 
 
 def extra_case(**fields: object) -> tuple[Case, ...]:

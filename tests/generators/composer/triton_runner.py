@@ -2,27 +2,16 @@
 Triton is imported, and holds for a whole process."""
 
 import importlib.util
-import os
 import sys
 from pathlib import Path
 from typing import Any
 
-os.environ["TRITON_INTERPRET"] = "1"
-
 import torch
-from triton.runtime import interpreter
 
-_patch = interpreter._patch_lang_tensor
-
-
-def _patch_and_mend(tensor: Any, scope: Any) -> None:
-    """From numpy 2.4 on an array of one element is no number: loops with bounds from data."""
-    _patch(tensor, scope)
-    scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.item()))
+import kernelmill.backends.triton.interpreted  # noqa: F401 - before any kernel is loaded
 
 
 def main(folder: Path) -> None:
-    interpreter._patch_lang_tensor = _patch_and_mend
     for case in sorted(folder.iterdir()):
         spec = importlib.util.spec_from_file_location("candidate", case / "model.py")
         assert spec is not None and spec.loader is not None

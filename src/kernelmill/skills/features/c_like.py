@@ -33,7 +33,7 @@ _VECTOR_TYPE = re.compile(r"\b(\w+)\s+__attribute__\s*\(\(\s*vector_size")
 _WORDS: dict[str, str] = {
     "doubles": r"double",
     "divisions": r"/",
-    "buffers": r"vector|malloc|calloc|aligned_alloc|make_unique|new|Memory|cudaMalloc\w*",
+    "buffers": r"vector|malloc|calloc|aligned_alloc|make_unique\w*|new|Memory|cudaMalloc\w*",
     "prefetches": r"__builtin_prefetch|_mm_prefetch",
     "barriers": r"__syncthreads\w*|__syncwarp",
     "shared_arrays": r"__shared__",
