@@ -13,7 +13,7 @@ from kernelmill.generators.planning import Guidance, Method
 from kernelmill.judge import Feedback, Gate
 from samples import make_candidate, make_task, make_verdict
 
-OPEN = ("accumulate", "lanes", "moments", "parallel")
+OPEN = {name: CATALOGUE[name].choices for name in ("accumulate", "lanes", "moments", "parallel")}
 AT_HAND: Decisions = {"accumulate": "float", "lanes": 64, "moments": "one-pass", "parallel": "none"}
 
 

@@ -12,11 +12,20 @@ from kernelmill.generators.base import Standing
 from kernelmill.generators.calls import Call
 from kernelmill.generators.model.bandit import choose
 from kernelmill.generators.model.settings import Model
-from kernelmill.strategies.base import rewards
+from kernelmill.memory.values import draft_reward, refine_reward
 from kernelmill.workspace import Workspace
 from samples import SETTINGS, make_result, new_tasks
 
 MODELS = tuple(Model(name, "openai", "http://nowhere") for name in ("a", "b", "c"))
+
+
+def rewards(ratios: list[float | None]) -> list[float]:
+    """As the memory counts them: a first pass is worth 1, a refinement its gain over the best."""
+    found, best = [], None
+    for ratio in ratios:
+        found.append(draft_reward(bool(ratio)) if best is None else refine_reward(ratio, best))
+        best = max(best or 0.0, ratio or 0.0) or None
+    return found
 
 
 def shares(*standings: Standing) -> Counter[str]:
@@ -64,7 +73,7 @@ def test_what_each_brought_is_read_from_the_workspace(tmp_path: Path) -> None:
             draft = msgspec.structs.replace(result.draft, calls=calls)
             done = msgspec.structs.replace(result, draft=draft)
             workspace.complete(claim, done, lambda *_: None)
-        worth = rewards(workspace.attempts(campaign, 1))
+        worth = rewards([attempt.ratio for attempt in workspace.attempts(campaign, 1)])
         found = {one.model: one for one in workspace.standings(campaign)}
     assert set(found) == {"a", "b"}
     for model in found:
