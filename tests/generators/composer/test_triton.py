@@ -14,13 +14,14 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelmill.generators.base import Choice, Proposal, Stage
+from kernelmill.generators.base import Proposal, Stage
 from kernelmill.generators.composer.choosing import choose
 from kernelmill.generators.composer.decisions import Plan, is_choice
 from kernelmill.generators.composer.emit.triton.code import host
 from kernelmill.generators.composer.emit.triton.decisions import CATALOGUE
 from kernelmill.generators.composer.emit.triton.program import TritonProgram
 from kernelmill.generators.composer.trace import trace_model
+from kernelmill.generators.decisions import Choice
 from kernelmill.tasks.task import Kind, Task, Variant
 from kernelmill.tensors.torch_side import describe
 from samples import make_task
@@ -154,7 +155,8 @@ def _flat(value: Any) -> list[torch.Tensor]:
 @given(st.integers(0, 2**60))
 def test_every_choice_is_one_of_the_catalogue(seed: int) -> None:
     proposal = Proposal(make_task("starter/gelu"), "triton", Stage.DRAFT, seed)
-    chosen = choose(proposal, ("tile", "warps", "precision"), catalogue=CATALOGUE)
+    names = ("tile", "warps", "precision")
+    chosen = choose(proposal, {name: CATALOGUE[name].choices for name in names})
     assert set(chosen) == {"tile", "warps", "precision"}
     assert all(is_choice(name, choice, CATALOGUE) for name, choice in chosen.items())
 

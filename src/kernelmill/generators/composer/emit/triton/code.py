@@ -203,7 +203,8 @@ class KernelLanguage(Language):
     """Elements of tiles. `load` gives the code that reads memory."""
 
     functions: ClassVar[dict[str, str]] = {
-        "km::abs": "tl.abs({0})", "km::exp": "tl.exp({0})", "km::exp2": "tl.exp2({0})",
+        "km::abs": "tl.abs({0})", "km::exp": "tl.exp({0})", "km::exp_nonpositive": "tl.exp({0})",
+        "km::exp2": "tl.exp2({0})",
         "km::log": "tl.log({0})", "km::log2": "tl.log2({0})", "km::sin": "tl.sin({0})",
         "km::cos": "tl.cos({0})", "km::erf": "tl.erf({0})", "km::floor": "tl.floor({0})",
         "km::ceil": "tl.ceil({0})", "km::sqrt": "tl.sqrt_rn({0})",

@@ -136,6 +136,10 @@ class Scope:
             home._memo[key] = value.emit(home, index)  # type: ignore[arg-type]
         return home._memo[key]
 
+    def part(self, _joined: Value, _place: str) -> int | None:
+        """A tile may lie across parts: which one a place is in is never known beforehand."""
+        return None
+
     def remember(self, value: Value, index: Index, code: str) -> None:
         self.frame.kept.append(value)
         self._memo[(id(value), index)] = code
