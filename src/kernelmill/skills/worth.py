@@ -30,7 +30,9 @@ class Worth(NamedTuple):
 
 
 def device_of(verdict: Verdict) -> str:
-    return verdict.evidence.device or verdict.evidence.processor
+    """Its name; clocks and temperature, which follow it, change with every verdict."""
+    name, _, _ = verdict.evidence.device.partition(",")
+    return name or verdict.evidence.processor
 
 
 def worth_of(
