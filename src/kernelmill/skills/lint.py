@@ -6,7 +6,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
-from kernelmill.generators.composer.decisions import is_choice
+from kernelmill.generators.composer.composer import EMITTERS
+from kernelmill.generators.composer.decisions import Catalogue, is_choice
 from kernelmill.skills.cells import Cells, Outcome, Point, cut, explore
 from kernelmill.skills.library import Library
 from kernelmill.skills.method_files import WrittenMethod
@@ -62,7 +63,7 @@ def _method(library: Library, method: WrittenMethod) -> Iterator[Finding]:
             yield Finding(Flaw.UNKNOWN, where, f"expects {part.expects}: no such metric")
         for name, choices in part.alternatives.items():
             for choice in choices:
-                if not is_choice(name, choice):
+                if not is_choice(name, choice, _catalogue(backend)):
                     yield Finding(Flaw.UNKNOWN, where, f"no decision {name}: {choice}")
         yield from _names(where, "structure", method.front.structures, table.structures)
         if not any(method.name in case.allow for case in table.cases):
@@ -71,6 +72,11 @@ def _method(library: Library, method: WrittenMethod) -> Iterator[Finding]:
     for other in method.front.conflicts:
         if other not in library.methods:
             yield Finding(Flaw.UNKNOWN, f"method {method.name}", f"conflicts with {other}")
+
+
+def _catalogue(backend: str) -> Catalogue:
+    """What there is to decide for a backend; nothing where the composer does not write for it."""
+    return EMITTERS[backend].catalogue if backend in EMITTERS else {}
 
 
 def _code_case(where: str, method: WrittenMethod, backend: str) -> Iterator[Finding]:

@@ -14,6 +14,7 @@ from kernelmill.judge import Feedback, Gate
 from samples import make_candidate, make_task, make_verdict
 
 OPEN = {name: CATALOGUE[name].choices for name in ("accumulate", "lanes", "moments", "parallel")}
+EVERYTHING = {name: one.choices for name, one in CATALOGUE.items()}
 AT_HAND: Decisions = {"accumulate": "float", "lanes": 64, "moments": "one-pass", "parallel": "none"}
 
 
@@ -94,9 +95,14 @@ def test_only_strategies_that_go_by_roles_are_given_repairs() -> None:
 def test_a_repair_changes_one_choice_into_another(kind: str, at_hand: Decisions) -> None:
     proposal = propose(guided(), False, kind)
     parent = msgspec.structs.replace(proposal.parent, decisions=at_hand)  # type: ignore[type-var]
-    found = repair(msgspec.structs.replace(proposal, parent=parent), tuple(CATALOGUE))
+    found = repair(msgspec.structs.replace(proposal, parent=parent), EVERYTHING)
     if found is None:
         return
     changed = {n: one for n, one in found.decisions.items() if at_hand[n] != one}
     assert len(changed) == 1
     assert all(is_choice(name, choice) for name, choice in changed.items())
+
+
+def test_a_repair_chooses_only_what_there_is() -> None:
+    elsewhere = OPEN | {"accumulate": ("float", "exact"), "moments": ("one-pass", "welford")}
+    assert repair(propose(guided(), passed=False), elsewhere) is None

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from kernelmill.generators.base import Proposal
-from kernelmill.generators.composer.decisions import Choices
+from kernelmill.generators.composer.decisions import Choices, is_open
 from kernelmill.generators.decisions import Decisions, was_tried
 from kernelmill.generators.planning import Diagnosis
 from kernelmill.judge import Feedback
@@ -42,7 +42,7 @@ def repair(proposal: Proposal, choices: Choices) -> Repaired | None:
     suspects = [
         (name, safe)
         for name, safe in _SAFE.get(feedback.kind, {}).items()
-        if name in at_hand and at_hand[name] != safe
+        if name in at_hand and at_hand[name] != safe and is_open(name, safe, choices)
     ]
     for name, safe in suspects:
         decisions = at_hand | {name: safe}
