@@ -5,8 +5,6 @@ from memory itself, keeps the clock, and believes no number a runner sends.
 """
 
 import ctypes
-import os
-from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -33,6 +31,7 @@ from kernelmill.judge.protocol import (
     TrialDone,
     TrialRequest,
 )
+from kernelmill.judge.serving import Server
 from kernelmill.sandbox.channel import Channel, Message
 from kernelmill.tasks.module import TaskModule
 from kernelmill.tasks.operators import OperatorLog
@@ -84,33 +83,16 @@ def _prepare(threads: int) -> None:
     libc.mallopt(_M_TRIM_THRESHOLD, -1)
 
 
-class _Runner:
+class _Runner(Server):
     def __init__(self, channel: Channel, model: Any, folder: str) -> None:
-        self._channel = channel
+        super().__init__(channel, Path(folder))
         self._model = model
-        self._folder = Path(folder)
         self._held: Any = None
         self._view: View | None = None
         self._slots: list[list[Any]] = []
-        self._commands: dict[str, Callable[[Message], tuple[Any, tuple[int, ...]]]] = {
-            "trial": self._trial,
-            "ring": self._ring,
-            "batch": self._batch,
-        }
-
-    def also(self, name: str, command: Callable[[Message], tuple[Any, tuple[int, ...]]]) -> None:
-        self._commands[name] = command
-
-    def serve(self) -> None:
-        while True:
-            message = self._channel.receive()
-            try:
-                answer, files = self._commands[message.body["do"]](message)
-            except BaseException as error:  # the candidate's own code, SystemExit included
-                answer, files = failure(error, self._folder), ()
-            self._channel.send(msgspec.to_builtins(answer), files)
-            for file in (*files, *message.files):
-                os.close(file)
+        self.also("trial", self._trial)
+        self.also("ring", self._ring)
+        self.also("batch", self._batch)
 
     def _trial(self, message: Message) -> tuple[TrialDone, tuple[int, ...]]:
         request = msgspec.convert(message.body, TrialRequest)

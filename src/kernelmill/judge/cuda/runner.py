@@ -6,7 +6,6 @@ answers are read by, the examiner's process, while this one is stopped.
 
 import os
 import tempfile
-from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -29,6 +28,7 @@ from kernelmill.judge.protocol import (
     TrialDone,
     TrialRequest,
 )
+from kernelmill.judge.serving import Server
 from kernelmill.sandbox import seccomp
 from kernelmill.sandbox.channel import Channel, Message
 from kernelmill.sandbox.confine import OWN_FOLDER
@@ -39,8 +39,6 @@ from kernelmill.tensors.torch_side import describe, dtype_name, restore
 CUDA = torch.device("cuda", 0)
 _synchronise = torch._C._cuda_synchronize
 _PROFILED_CALLS = 5
-
-Command = Callable[[Message], tuple[Any, tuple[int, ...]]]
 
 
 def run_candidate(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
@@ -120,34 +118,17 @@ def _share(channel: Channel, arena: Arena | None) -> Adopted:
     return given
 
 
-class Runner:
+class Runner(Server):
     def __init__(self, channel: Channel, model: Any, folder: Path, given: Adopted | None) -> None:
-        self._channel = channel
+        super().__init__(channel, folder)
         self._model = model
-        self._folder = folder
         self._given = given
         self._held: Any = None
         self._slots: list[list[Any]] = []
-        self._commands: dict[str, Command] = {
-            "trial": self._trial,
-            "ring": self._ring,
-            "batch": self._batch,
-            "lock": self._lock,
-        }
-
-    def also(self, name: str, command: Command) -> None:
-        self._commands[name] = command
-
-    def serve(self) -> None:
-        while True:
-            message = self._channel.receive()
-            try:
-                answer, files = self._commands[message.body["do"]](message)
-            except BaseException as error:  # the candidate's own code, SystemExit included
-                answer, files = failure(error, self._folder), ()
-            self._channel.send(msgspec.to_builtins(answer), files)
-            for file in (*files, *message.files):
-                os.close(file)
+        self.also("trial", self._trial)
+        self.also("ring", self._ring)
+        self.also("batch", self._batch)
+        self.also("lock", self._lock)
 
     def profile(self, workshop: Path) -> Any:
         slots = self._slots[:_PROFILED_CALLS]
