@@ -4,9 +4,7 @@ It draws inputs, knows what is expected, and reads and compares the answers that
 memory. Runs inside a cell; no candidate comes near it.
 """
 
-import os
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,6 +30,7 @@ from kernelmill.judge.cuda.ring import DeviceRing
 from kernelmill.judge.cuda.runner import CUDA, start_device
 from kernelmill.judge.hosting import failure, outputs_in_float64, set_state
 from kernelmill.judge.protocol import Done, OutputTensor, ReferenceRequest, RingRequest
+from kernelmill.judge.serving import Server
 from kernelmill.sandbox.channel import Channel, Message
 from kernelmill.tasks.module import TaskModule
 from kernelmill.tasks.task import kinds
@@ -127,9 +126,9 @@ class _Cases:
         return _Case(given, node, numbers, output_node, expected)
 
 
-class _Examiner:
+class _Examiner(Server):
     def __init__(self, channel: Channel, module: TaskModule, model: nn.Module) -> None:
-        self._channel = channel
+        super().__init__(channel, Path("<task>"))
         self._model = model
         self._cases = _Cases(module)
         self._given: Shared | None = None
@@ -137,7 +136,7 @@ class _Examiner:
         self._slots: list[list[Any]] = []
         self._guest: Adopted | None = None
         self._quiet_work: list[torch.Tensor] = []
-        self._commands: dict[str, Callable[[Message], Answer]] = {
+        self._commands = {
             "hardware": self._hardware,
             "case": self._case,
             "forget": self._forget,
@@ -152,17 +151,6 @@ class _Examiner:
             "audit": self._audit,
             "quiet": self._quiet,
         }
-
-    def serve(self) -> None:
-        while True:
-            message = self._channel.receive()
-            try:
-                answer, files = self._commands[message.body["do"]](message)
-            except Exception as error:  # untrusted task code
-                answer, files = failure(error, Path("<task>")), ()
-            self._channel.send(msgspec.to_builtins(answer), files)
-            for file in (*files, *message.files):
-                os.close(file)
 
     def _hardware(self, _message: Message) -> Answer:
         known = torch.cuda.get_device_properties(CUDA)
