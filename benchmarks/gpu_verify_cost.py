@@ -52,8 +52,8 @@ def main() -> None:
                 for repeat in range(arguments.repeats)
             )
             usual = usual_cost(arguments.checkout, task, example)
-            cells = (verdict, usual.process, usual.process / verdict)
-            cells = (*cells, usual.evaluation, usual.evaluation / verdict)
+            pairs = [(cost, cost / verdict) for cost in (usual.process, usual.evaluation)]
+            cells = (verdict, *(cell for pair in pairs for cell in pair))
             table.add_row(name, *(f"{cell:.2f}" for cell in cells))
     Console().print(table)
 

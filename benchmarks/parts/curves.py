@@ -33,7 +33,7 @@ class Curve(NamedTuple):
 def draw(curves: Sequence[Curve], title: str, path: Path) -> None:
     low = min(float((c.mean - c.error).min()) for c in curves)
     high = max(float((c.mean + c.error).max()) for c in curves)
-    most = max(c.rows.shape[1] for c in curves)
+    most = max(int(c.rows.shape[1]) for c in curves)
 
     def x(attempt: float) -> float:
         return _MARGIN + (attempt - 1) / max(1, most - 1) * (_WIDTH - 2 * _MARGIN)

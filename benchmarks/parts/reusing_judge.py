@@ -23,13 +23,18 @@ class ReusingJudge(Judge):
         self.reused = 0
 
     def verify(
-        self, task: Task, candidate: Candidate, compiled: bool = False, brief: bool = False
+        self,
+        task: Task,
+        candidate: Candidate,
+        compiled: bool = False,
+        brief: bool = False,
+        objection: str = "",
     ) -> Verdict:
         path = self._folder / f"{task.digest}-{candidate.digest}.json"
         if path.exists():
             self.reused += 1
             return Verdict.from_json(path.read_bytes())
-        verdict = super().verify(task, candidate, compiled, brief=True)
+        verdict = super().verify(task, candidate, compiled, True, objection)
         partial = path.with_suffix(".partial")
         partial.write_bytes(verdict.to_json())
         partial.rename(path)
@@ -37,6 +42,7 @@ class ReusingJudge(Judge):
         self.fresh += 1
         return verdict
 
-    def build_ahead(self, candidate: Candidate) -> None:
-        if not any(name.endswith(candidate.digest) for name in self._known):
-            super().build_ahead(candidate)
+    def build_ahead(self, candidate: Candidate) -> bool:
+        if any(name.endswith(candidate.digest) for name in self._known):
+            return True
+        return super().build_ahead(candidate)
