@@ -88,7 +88,7 @@ def trace_model(model: torch.nn.Module, inputs: Sequence[Any]) -> Graph:
 def _decompositions() -> Any:
     """Core ATen, but attention stays in one piece."""
     table = default_decompositions()
-    table.pop(torch.ops.aten.scaled_dot_product_attention.default, None)  # type: ignore[no-untyped-call]
+    table.pop(torch.ops.aten.scaled_dot_product_attention.default, None)
     return table
 
 
