@@ -1,14 +1,17 @@
 """Does it learn? The same tasks, generator and budget under several strategies, with error bars.
 
     python benchmarks/learning.py [--backend cpp] [--basic 8] [--fused 5] [--budget 15] [--seeds 5]
-                                  [--arms memory|skill|all]
+                                  [--arms memory|skill|all] [--workers 1]
 
 The composer works cold: it knows no usual choices, so what it does not learn it draws by lot. The
 sample is every k-th task of a suite by name. The verdict of an identical source on this machine is
 reused, which is said below the tables. Figures and plots go to benchmarks/results/learning/.
+With `--workers` seeds run side by side, each on two processors of its own.
 """
 
 import argparse
+import multiprocessing
+import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -36,6 +39,8 @@ from parts.curves import Curve, draw
 from parts.reusing_judge import ReusingJudge
 
 RESULTS = Path(__file__).parent / "results" / "learning"
+PROCESSORS = 2
+"""For one seed: what the figures are stated for."""
 COLD, WARM = "composer:cold", "composer"
 Row = npt.NDArray[np.float64]
 
@@ -88,11 +93,11 @@ class Run(NamedTuple):
 class Laboratory:
     """What all runs share."""
 
-    def __init__(self, backend: str, budget: int, rounds: int) -> None:
+    def __init__(self, backend: str, budget: int, rounds: int, threads: int) -> None:
         self.budget = budget
         self.backend = get_backend(backend)
         folder = RESULTS / "verdicts"
-        self.judge = ReusingJudge(self.backend, Settings(rounds=rounds), folder)
+        self.judge = ReusingJudge(self.backend, Settings(rounds=rounds, threads=threads), folder)
         self._generators: dict[str, Generator] = {}
 
     def run(self, arm: Arm, suite: str, tasks: list[NewTask], seed: int, memory: Path) -> Run:
@@ -113,7 +118,7 @@ class Laboratory:
                 campaign = workspace.create_campaign(settings, tasks)
             crew = Crew(self.judge, self._generator(arm.generator), get_strategy(arm.strategy))
             run_campaign(workspace, campaign, crew, Limits(), Watcher())
-            if not arm.memory_of and arm.strategy == "value":
+            if (suite, arm.name) == ("basic", "value"):
                 export(Memory(workspace.database), memory, suite)
             return self._read(workspace)
 
@@ -133,32 +138,72 @@ class Laboratory:
         return Run(ratios)
 
 
-def sample(suite: str, count: int) -> list[str]:
+def sample(suite: str, count: int) -> tuple[str, ...]:
     """Every k-th task by name."""
     files = sorted(load_suite(suite), key=lambda file: file.id)
-    return [files[len(files) * n // count].path for n in range(count)]
+    return tuple(files[len(files) * n // count].path for n in range(count))
 
 
-def compare(
-    lab: Laboratory, suite: str, paths: Sequence[str], arms: Sequence[Arm], seeds: int
-) -> None:
-    console = Console(width=130)
-    tasks = list(describe_tasks(lab.judge, find_tasks(tuple(paths)), "cpu"))
+class Experiment(NamedTuple):
+    suite: str
+    paths: tuple[str, ...]
+    arms: tuple[Arm, ...]
+
+
+def experiments(arguments: argparse.Namespace) -> list[Experiment]:
+    basic, fused = sample("basic", arguments.basic), sample("fused", arguments.fused)
+    chosen = []
+    if arguments.arms in ("memory", "all"):
+        chosen += [Experiment("basic", basic, ON_BASIC), Experiment("fused", fused, ON_FUSED)]
+    if arguments.arms in ("skill", "all"):
+        chosen.append(Experiment("skill", basic + fused, SKILL))
+    return chosen
+
+
+def run_seed(arguments: argparse.Namespace, seed: int, processors: Sequence[int]) -> None:
+    """All arms with one seed, on processors that nobody else uses."""
+    os.sched_setaffinity(0, processors)
+    lab = Laboratory(arguments.backend, arguments.budget, arguments.rounds, len(processors))
+    with lab.judge:
+        for experiment in experiments(arguments):
+            carry_out(lab, experiment, [seed])
+
+
+def run_side_by_side(arguments: argparse.Namespace) -> None:
+    """Leaves in the workspaces what `carry_out` then only reads."""
+    processors = sorted(os.sched_getaffinity(0))
+    context = multiprocessing.get_context("spawn")
+    for first in range(1, arguments.seeds + 1, arguments.workers):
+        seeds = range(first, min(first + arguments.workers, arguments.seeds + 1))
+        workers = []
+        for place, seed in enumerate(seeds):
+            own = processors[place * PROCESSORS : (place + 1) * PROCESSORS]
+            workers.append(context.Process(target=run_seed, args=(arguments, seed, own)))
+            workers[-1].start()
+        for worker in workers:
+            worker.join()
+
+
+def carry_out(
+    lab: Laboratory, experiment: Experiment, seeds: Sequence[int]
+) -> dict[str, list[Run]]:
+    """What each arm came to, seed by seed."""
+    suite, paths, arms = experiment
+    tasks = list(describe_tasks(lab.judge, find_tasks(paths), "cpu"))
     runs: dict[str, list[Run]] = {arm.name: [] for arm in arms}
-    for seed in range(1, seeds + 1):
+    for seed in seeds:
         for arm in arms:
             begun = time.perf_counter()
             memory = RESULTS / f"basic-{seed}.memory"
             runs[arm.name].append(lab.run(arm, suite, tasks, seed, memory))
-            took = time.perf_counter() - begun
-            console.print(f"{suite}, seed {seed}, {arm.name}: {took:.0f} s", highlight=False)
-    names = [task.name for task in tasks]
-    report(console, suite, runs, lab.budget, names)
+            print(f"{suite}, seed {seed}, {arm.name}: {time.perf_counter() - begun:.0f} s")
+    return runs
 
 
-def report(
-    console: Console, suite: str, runs: dict[str, list[Run]], budget: int, names: list[str]
-) -> None:
+def report(console: Console, experiment: Experiment, runs: dict[str, list[Run]]) -> None:
+    suite = experiment.suite
+    names = [Path(path).stem for path in experiment.paths]
+    budget = next(iter(runs.values()))[0].ratios.shape[1]
     ceiling = np.maximum(1e-9, np.max([r.best[:, -1] for rs in runs.values() for r in rs], axis=0))
     solved = {
         name: _curve(name, rs, lambda r: (r.best > 0).mean(axis=0)) for name, rs in runs.items()
@@ -225,19 +270,25 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--arms", choices=("memory", "skill", "all"), default="all")
+    parser.add_argument("--workers", type=int, default=1, help="seeds side by side")
     arguments = parser.parse_args()
+    least = arguments.workers * PROCESSORS
+    if arguments.workers > 1 and least > len(os.sched_getaffinity(0)):
+        parser.error(f"{arguments.workers} workers need {least} processors")
     RESULTS.mkdir(parents=True, exist_ok=True)
-    lab = Laboratory(arguments.backend, arguments.budget, arguments.rounds)
+    if arguments.workers > 1:
+        run_side_by_side(arguments)
+    lab = Laboratory(arguments.backend, arguments.budget, arguments.rounds, PROCESSORS)
+    console = Console(width=130)
     with lab.judge:
-        basic, fused = sample("basic", arguments.basic), sample("fused", arguments.fused)
-        if arguments.arms in ("memory", "all"):
-            compare(lab, "basic", basic, ON_BASIC, arguments.seeds)
-            compare(lab, "fused", fused, ON_FUSED, arguments.seeds)
-        if arguments.arms in ("skill", "all"):
-            compare(lab, "skill", (*basic, *fused), SKILL, arguments.seeds)
-    Console(width=130).print(
-        f"{lab.judge.fresh} verdicts made, {lab.judge.reused} reused for identical sources; "
-        f"{processor_name()}, {arguments.rounds} rounds; +- is one standard error over seeds"
+        for experiment in experiments(arguments):
+            runs = carry_out(lab, experiment, range(1, arguments.seeds + 1))
+            report(console, experiment, runs)
+    console.print(
+        f"{lab.judge.known} verdicts; that of an identical source is reused; "
+        f"{processor_name()}, {PROCESSORS} processors a seed, {arguments.rounds} rounds; "
+        "+- is one standard error over seeds",
+        highlight=False,
     )
 
 

@@ -5,6 +5,7 @@ identical verdict saves hours, and takes the clock's noise out of the comparison
 """
 
 import hashlib
+import os
 from pathlib import Path
 
 from kernelmill.backends.base import Backend
@@ -19,8 +20,11 @@ class ReusingJudge(Judge):
         self._folder = folder / hashlib.sha256(backend.toolchain().encode()).hexdigest()[:8]
         self._folder.mkdir(parents=True, exist_ok=True)
         self._known = {path.stem for path in self._folder.glob("*.json")}
-        self.fresh = 0
-        self.reused = 0
+
+    @property
+    def known(self) -> int:
+        """How many verdicts there are to reuse."""
+        return len(self._known)
 
     def verify(
         self,
@@ -32,14 +36,12 @@ class ReusingJudge(Judge):
     ) -> Verdict:
         path = self._folder / f"{task.digest}-{candidate.digest}.json"
         if path.exists():
-            self.reused += 1
             return Verdict.from_json(path.read_bytes())
         verdict = super().verify(task, candidate, compiled, True, objection)
-        partial = path.with_suffix(".partial")
+        partial = path.with_suffix(f".{os.getpid()}")
         partial.write_bytes(verdict.to_json())
         partial.rename(path)
         self._known.add(path.stem)
-        self.fresh += 1
         return verdict
 
     def build_ahead(self, candidate: Candidate) -> bool:

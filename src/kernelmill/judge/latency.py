@@ -40,6 +40,9 @@ REPEATS = 4
 _NARROW = 0.03
 _CLEAR = 0.05
 """... until it is this narrow, or this far from 1."""
+_LOST = 0.5
+_ROUNDS_OF_A_LOSER = 6
+"""Below this share of eager's speed in each of so many rounds, more of them tell nothing new."""
 _SPOILED_BLOCK = 4096
 _SPOILED_SHARE = 0.1
 """Little enough that a look at a few places finds nothing, and every check does."""
@@ -110,12 +113,14 @@ class Contest:
             thorough = set(self._generator.choice(rounds, _THOROUGH_ROUNDS).tolist())
             schedule = np.repeat([True, False], [rounds, _WATCHED_ROUNDS])
             for is_timed in self._generator.permutation(schedule).tolist():
+                if self._has_lost() and (is_timed or self._sampler.looks >= _LOOKS):
+                    continue
                 if is_timed:
                     self._time(thorough=len(self._waits) in thorough)
                 else:
                     self._watch()
             for _ in range(repeats):
-                if settled(self._samples(), rounds):
+                if self._has_lost() or settled(self._samples(), rounds):
                     break
                 for _ in range(rounds):
                     self._time(thorough=False)
@@ -133,6 +138,11 @@ class Contest:
         self._waits.append(max(t.waited / t.nanoseconds for t in timings))
         self._check(timings, thorough)
         self._spoil(timings[0])
+
+    def _has_lost(self) -> bool:
+        candidate, eager = self._rows[0], self._rows[1]
+        lost = all(e < _LOST * c for c, e in zip(candidate, eager, strict=True))
+        return lost and len(candidate) >= _ROUNDS_OF_A_LOSER
 
     def _samples(self) -> Samples:
         """The undisturbed rounds; all of them where those are too few."""
