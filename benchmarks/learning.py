@@ -4,7 +4,7 @@
                                   [--arms memory|skill|all] [--workers 1]
 
 The composer works cold: it knows no usual choices, so what it does not learn it draws by lot. The
-sample is every k-th task of a suite by name. The verdict of an identical source on this machine is
+sample goes round a suite's families. The verdict of an identical source on this machine is
 reused, which is said below the tables. Figures and plots go to benchmarks/results/learning/.
 With `--workers` seeds run side by side, each on two processors of its own.
 """
@@ -139,9 +139,16 @@ class Laboratory:
 
 
 def sample(suite: str, count: int) -> tuple[str, ...]:
-    """Every k-th task by name."""
-    files = sorted(load_suite(suite), key=lambda file: file.id)
-    return tuple(files[len(files) * n // count].path for n in range(count))
+    """From the families in turn, the largest first; evenly spaced by name within each."""
+    families: dict[str, list[str]] = {}
+    for file in sorted(load_suite(suite), key=lambda file: file.id):
+        families.setdefault(file.family, []).append(file.path)
+    ranked = sorted(families.values(), key=len, reverse=True)
+    chosen = []
+    for place, paths in enumerate(ranked):
+        share = (count - place - 1) // len(ranked) + 1
+        chosen += [paths[len(paths) * (2 * n + 1) // (2 * share)] for n in range(share)]
+    return tuple(chosen)
 
 
 class Experiment(NamedTuple):

@@ -56,20 +56,36 @@ def pointwise(template: str, *values: Value, shape: Sequence[Extent], dtype: str
 def moments(lowering: Lowering, source: Value, axes: Sequence[int]) -> tuple[Value, Value]:
     """Mean and (biased) variance along axes, which are kept."""
     count = literal_count(source, axes)
-    total = folded(source, axes, "sum")
-    mean = Map("{0} / {1}", [total, count], source.dtype, total.shape)
     if lowering.plan.moments == "joint":
+        total = folded(source, axes, "sum")
+        mean = Map("{0} / {1}", [total, count], source.dtype, total.shape)
         spread = folded(source, axes, "spread")
         return mean, Map("{0} / {1}", [spread, count], source.dtype, mean.shape)
+    start = _first(source, axes)
+    shifted = pointwise("{0} - {1}", source, start, shape=source.shape)
+    total = folded(shifted, axes, "sum")
+    mean = Map("{0} + {1} / {2}", [start, total, count], source.dtype, total.shape)
     if lowering.plan.moments == "one-pass":
-        squares = Map("{0} * {0}", [source], source.dtype, source.shape)
-        square_mean = folded(squares, axes, "sum")
-        template = "km::positive({0} / {1} - {2} * {2})"
-        return mean, Map(template, [square_mean, count, mean], source.dtype, mean.shape)
+        squares = Map("{0} * {0}", [shifted], source.dtype, source.shape)
+        square_sum = folded(squares, axes, "sum")
+        template = "km::positive(({0} - {1} * {1} / {2}) / {2})"
+        return mean, Map(template, [square_sum, total, count], source.dtype, mean.shape)
     difference = pointwise("{0} - {1}", source, mean, shape=source.shape)
     squares = Map("{0} * {0}", [difference], source.dtype, source.shape)
     variance = folded(squares, axes, "sum")
     return mean, Map("{0} / {1}", [variance, count], source.dtype, mean.shape)
+
+
+def _first(source: Value, axes: Sequence[int]) -> Value:
+    """The first element along axes, which are kept: differences from it are small, and nought in
+    a row of equal elements, whose mean must come out exactly."""
+    one = Extent("1", 1)
+    shape = [one if axis in axes else extent for axis, extent in enumerate(source.shape)]
+
+    def remap(index: Index) -> Index:
+        return Index(["0" if axis in axes else part for axis, part in enumerate(index.parts)])
+
+    return View(source, shape, remap)
 
 
 def literal_count(source: Value, axes: Sequence[int]) -> Literal:
