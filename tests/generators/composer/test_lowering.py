@@ -454,3 +454,12 @@ def test_no_decision_changes_what_is_computed(part: int, tmp_path: Path) -> None
         candidate = composed(model, [x], folder, **{name: choice})
         with torch.no_grad():
             assert_same(candidate(x), model(x), f"{name}={choice}")
+
+
+@pytest.mark.parametrize("way", CATALOGUE["moments"].choices)
+def test_a_row_of_equal_elements_is_its_own_mean(way: str, tmp_path: Path) -> None:
+    model = nn.LayerNorm(44)
+    rows = [torch.tensor([[1 / 3], [7.1], [0.01]]).expand(3, 44).contiguous()]
+    candidate = composed(model, rows, tmp_path, moments=way)
+    with torch.no_grad():
+        assert torch.equal(candidate(*rows), model.bias.expand(3, 44))
