@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from kernelmill.backends.base import Backend
+from kernelmill.backends.base import Backend, Device
 from kernelmill.campaign import quiet
 from kernelmill.errors import BackendUnavailable, TaskError, UsageError
 from kernelmill.generators.base import Generator
@@ -43,9 +43,22 @@ def _entries(suite: str) -> Iterator[TaskFile | NewTask]:
 def describe_tasks(
     judge: Judge, entries: list[TaskFile | NewTask], scale: str
 ) -> Iterator[NewTask]:
-    """Load each in a cell, one a processor, in order; what does not load is set aside."""
+    """Load each in a cell, one a processor, in order; what does not load is set aside.
+
+    Several that share a device may not find room in it: who failed in company is asked once more,
+    alone, when all others are through.
+    """
+    crowded = judge.backend.device is not Device.CPU
+    failed = []
     with ThreadPoolExecutor(judge.settings.threads, "kernelmill-describe") as pool:
-        yield from pool.map(lambda entry: _described(judge, entry, scale), entries)
+        found = pool.map(lambda entry: _described(judge, entry, scale), entries)
+        for entry, new in zip(entries, found, strict=True):
+            if crowded and new.task is None:
+                failed.append(entry)
+            else:
+                yield new
+    for entry in failed:
+        yield _described(judge, entry, scale)
 
 
 def _described(judge: Judge, entry: TaskFile | NewTask, scale: str) -> NewTask:
