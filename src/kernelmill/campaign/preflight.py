@@ -22,6 +22,22 @@ def check_tools(backend: Backend, generator: Generator) -> None:
     quiet.check()
 
 
+def check_devices(backend: Backend, numbers: tuple[int, ...]) -> None:
+    """Raises UsageError where a campaign cannot be judged on these devices at once."""
+    if not numbers:
+        return
+    names = backend.devices()
+    if not names:
+        raise UsageError(f"backend {backend.name} has no devices to choose from here")
+    unknown = [str(number) for number in numbers if not 0 <= number < len(names)]
+    if unknown:
+        raise UsageError(f"no device {', '.join(unknown)}: there are 0 to {len(names) - 1}")
+    if len(set(numbers)) < len(numbers):
+        raise UsageError("a device is named twice")
+    if len({names[number] for number in numbers}) > 1:
+        raise UsageError("devices of different kinds would be compared with each other")
+
+
 def find_tasks(suites: tuple[str, ...]) -> list[TaskFile | NewTask]:
     """The task files behind all names, each once; what is no task file is set aside."""
     found: dict[str, TaskFile | NewTask] = {}

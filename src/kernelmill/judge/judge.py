@@ -34,12 +34,18 @@ class Judge:
         self._quiet = quiet
         self._device = device_of(backend)
         modules = (*backend.zygote_modules, *prober.MODULES, *self._device.modules)
-        self.zygote = Zygote(modules, self.settings.threads)
+        number = self.settings.device
+        environment = {} if number is None else self._device.chosen(number)
+        self.zygote = Zygote(modules, self.settings.threads, environment)
         self._benches: dict[str, Bench] = {}
 
     @property
     def tier(self) -> Tier:
         return self.zygote.features.tier
+
+    def is_ready_for(self, task: Task) -> bool:
+        """Whether a bench for it is there from an earlier verdict."""
+        return task.digest in self._benches
 
     def describe(self, file: TaskFile, scale: str = "cpu") -> Task:
         """Load a task file in a cell. Raises TaskError."""

@@ -96,7 +96,7 @@ class CudaBench(Bench):
 
     @property
     def device(self) -> str:
-        return f"{self.hardware.name}, {nvml.state()}"
+        return f"{self.hardware.name}, {nvml.state(self._settings.device or 0)}"
 
     @property
     def seeds(self) -> list[int]:
@@ -313,6 +313,11 @@ class CudaBench(Bench):
         if isinstance(error, CellCrashed) and error.exit_code == 0:
             return ReferenceLost(f"{what}: {error}")
         return TaskError(f"{self.task.id}: {what}: {error}")
+
+
+def only_device(number: int) -> dict[str, str]:
+    """Numbered as the driver's own tools do it."""
+    return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": str(number)}
 
 
 def device_files() -> tuple[str, ...]:

@@ -26,6 +26,7 @@ from kernelmill.judge.subject import (
     close_files,
 )
 from kernelmill.sandbox import CellFailure
+from kernelmill.sandbox.cell import Timed
 from kernelmill.tasks.task import Task, Variant
 
 _SECONDS = 120.0
@@ -104,10 +105,10 @@ class Examiner:
     def audit(self, request: AuditRequest) -> Audited:
         return self._ask("audit", Audited, request=request)
 
-    def quiet(self) -> float:
-        """Nanoseconds for known work. It must be stopped, and is again afterwards."""
+    def quiet(self) -> Timed:
+        """Known work. It must be stopped, and is again afterwards."""
         with blaming_reference():
-            return float(self.subject.cell.timed({"do": "quiet"}, _SECONDS).nanoseconds)
+            return self.subject.cell.timed({"do": "quiet"}, _SECONDS)
 
     def _ask(self, what: str, kind: type[_Answer], **more: Any) -> _Answer:
         with blaming_reference():
