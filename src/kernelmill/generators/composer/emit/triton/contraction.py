@@ -6,6 +6,7 @@ where the window is.
 """
 
 import re
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from kernelmill.generators.composer.decisions import Plan
@@ -20,10 +21,17 @@ from kernelmill.generators.composer.emit.triton.launch import (
     padded,
     program_id,
 )
+from kernelmill.generators.composer.emit.triton.planes import (
+    COUNT,
+    PRODUCTS,
+    Packed,
+    Planes,
+    WindowPlanes,
+)
 from kernelmill.generators.composer.emit.triton.scope import Scope, Tile
 from kernelmill.generators.composer.emit.triton.walk import Turned, Walk
 from kernelmill.generators.composer.graph import Extent
-from kernelmill.generators.composer.index import Index, Joint, product, unravel
+from kernelmill.generators.composer.index import Index, Joint, add, mul, product, unravel
 from kernelmill.generators.composer.values import (
     Buffer,
     Contract,
@@ -85,16 +93,29 @@ class Contraction:
     """One contraction under a plan, before it is written."""
 
     def __init__(
-        self, contract: Contract, plan: Plan, stored: dict[int, Any], turned: Turned
+        self,
+        contract: Contract,
+        plan: Plan,
+        stored: dict[int, Any],
+        turned: Turned,
+        pack: Callable[[Packed], Buffer],
     ) -> None:
+        """`pack` has an operand stored in planes; it raises Unfit for what must be before."""
         self.contract = contract
         self._form = contract.form
         self._plan, self._turned = plan, turned
         self._before = self._stored = stored
         left = self._form.left("b", "m", "k")
         self._shares_left = not any(re.search(r"\bb\b", part) for part in left)
-        self._walk = Walk.through(self._form)
-        self._stored = self._with_operands_turned()
+        self._planes: Planes | None = None
+        self._packed: list[Buffer] = []
+        if plan.precision == "bf16x6":
+            self._walk = Walk(self._form.window) if self._form.window else None
+            self._planes = self._chosen_planes()
+            self._packed = [pack(one) for one in self._planes.operands()]
+        else:
+            self._walk = Walk.through(self._form)
+            self._stored = self._with_operands_turned()
         self._columns = self._column_extents()
         self._tiling = self._chosen_tiling()
 
@@ -130,7 +151,8 @@ class Contraction:
         add_tile(scope, _COLUMNS, "tile_n * TILE_N", self.columns, plan)
         places = self._places(scope)
         scope.lines.append("sum = tl.zeros([TILE_M, TILE_N], tl.float32)")
-        scope.lines += self._depth_loop(scope, places, split)
+        loop = self._planes_loop if self._planes else self._depth_loop
+        scope.lines += loop(scope, places, split)
         scope.frame.types["sum"] = "float32"
         scope.frame.depends["sum"] = frozenset({"m", "n"})
         scope.frame.contraction = self.contract
@@ -184,13 +206,13 @@ class Contraction:
         single = "0" if self.batch.code == "1" else "b"
         batch = parts.pop(0) if self._shares_left else single
         if not self._walk:
-            return _Places(batch, *parts)
+            return _Places(batch, parts[0], parts[1], tuple(parts))
         places = self._walk.outputs(parts)
         for place, extent in self._walk.doubtful(places):
             inside = scope.write(f"{place} < {extent.code}").code
             scope.lines.append(f"n_in = n_in & ({inside})")
         outputs = self._walk.window.places
-        return _Places(batch, Joint.of(places[:-1], outputs[:-1]), places[-1])
+        return _Places(batch, Joint.of(places[:-1], outputs[:-1]), places[-1], tuple(parts))
 
     def _depth_loop(self, scope: Scope, places: "_Places", split: int) -> list[str]:
         """Lines of the loop that sums up products."""
@@ -216,13 +238,44 @@ class Contraction:
         index = form.right(places.batch, right_depth, places.line, places.column)
         right = self._operand(body, 1, index, "[TILE_K, TILE_N]")
         body.lines.append(f'sum = tl.dot({left}, {right}, sum, input_precision="{plan.precision}")')
-        if split == 1:
-            return [f"for step in range(0, {steps}):", *(f"    {line}" for line in body.lines)]
-        own = f"step = part * tl.cdiv({steps}, {split}) + own_step"
-        return [
-            f"for own_step in range(0, tl.cdiv({steps}, {split})):",
-            *(f"    {line}" for line in (own, *body.lines)),
-        ]
+        return _looped(body.lines, steps, split)
+
+    def _planes_loop(self, scope: Scope, places: "_Places", split: int) -> list[str]:
+        """The same, where the operands are in planes."""
+        assert self._planes is not None
+        planes, depth = self._planes, self._planes.depth
+        body = scope.child("step")
+        for tile in (_LEFT_DEPTH, _RIGHT_DEPTH):
+            add_tile(body, tile, "step * TILE_K", depth, self._plan)
+        buffers = self._packed
+        left = planes.left(buffers[0].shape[1:], places.batch, "m", "ka")
+        right = planes.right(buffers[1].shape[1:], places.batch, places.parts, "kb")
+        for name, side in (("left", left), ("right", right)):
+            scope.lines.append(f"{name}_at = {scope.write(side.base).code}")
+            body.lines.append(f"{name}_deep = {scope.write(side.depth).code}")
+        if planes.run > 1:
+            run = f"({planes.run}, 1)"
+            body.lines.append(
+                f"right_deep = tl.max_contiguous(tl.multiple_of(right_deep, {run}), {run})"
+            )
+        for name, buffer, masks in (
+            ("left", buffers[0], "m_in & ka_in"),
+            ("right", buffers[1], "kb_in & n_in"),
+        ):
+            size = scope.write(product(buffer.shape[1:]).code).within(8)
+            scope.frame.memory[buffer.name] = buffer
+            body.lines.append(f"{name}s = {buffer.name} + {name}_at + {name}_deep")
+            for number in range(COUNT):
+                at = add(f"{name}s", mul(str(number), size))
+                body.lines.append(f"{name}{number} = tl.load({at}, mask={masks}, other=0)")
+        body.lines += [f"sum = tl.dot(left{ours}, right{theirs}, sum)" for ours, theirs in PRODUCTS]
+        steps = f"tl.cdiv({scope.write(depth.code).code}, TILE_K)"
+        return _looped(body.lines, steps, split)
+
+    def _chosen_planes(self) -> Planes:
+        if self._walk:
+            return WindowPlanes(self.contract, self._shares_left, self._walk)
+        return Planes(self.contract, self._shares_left)
 
     def _operand(self, scope: Scope, number: int, index: Index, shape: str) -> str:
         value = self.contract.inputs[number]
@@ -270,6 +323,8 @@ class Contraction:
     def _chosen_tiling(self) -> Tiling:
         if self._plan.tile != "auto":
             return Tiling(*(int(side) for side in self._plan.tile.split("x")))
+        if self._planes:
+            return _planes_tiling(self._form.rows, self.columns, self._planes.depth)
         rows = _side(self._form.rows, 128)
         most = _ALONG_DEPTH if self._right_runs_along_depth() else _ACROSS_DEPTH
         columns = _side(self.columns, most if rows > 64 else 2 * most)
@@ -286,6 +341,24 @@ class _Places(NamedTuple):
     batch: str
     line: str
     column: str
+    parts: tuple[str, ...]
+    """Along each axis, as the walk counts them: of a phase, where there are several."""
+
+
+def _planes_tiling(rows: Extent, columns: Extent, depth: Extent) -> Tiling:
+    tall = _side(rows, 128)
+    return Tiling(tall, _side(columns, 128 if tall > 64 else 256), _side(depth, 32))
+
+
+def _looped(lines: list[str], steps: str, split: int) -> list[str]:
+    """A loop over all steps, or over one program's share of them."""
+    if split == 1:
+        return [f"for step in range(0, {steps}):", *(f"    {line}" for line in lines)]
+    own = f"step = part * tl.cdiv({steps}, {split}) + own_step"
+    return [
+        f"for own_step in range(0, tl.cdiv({steps}, {split})):",
+        *(f"    {line}" for line in (own, *lines)),
+    ]
 
 
 def _side(extent: Extent, most: int) -> int:
