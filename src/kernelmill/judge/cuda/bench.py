@@ -294,13 +294,14 @@ class CudaBench(Bench):
         return min(wanted, self.hardware.memory_bytes // _ARENA_SHARE)
 
     def _make_ring(self) -> None:
-        cases = (*self._book.trials, *self._book.stock)
+        shown, *_ = self._book.stock
+        hidden = [case for case in self._book.trials if case.variant.hidden]
         self._ring = self._examiner.make_ring(
             stock=requests_of(self._book.stock),
             batch_ns=_BATCH_NANOSECONDS,
             most_bytes=self.hardware.memory_bytes // _RING_SHARE,
             most_slots=_MOST_SLOTS,
-            case_bytes=max(case.made.layout.bytes for case in cases),
+            case_bytes=max(case.make().layout.bytes for case in (shown, *hidden)),
             buffers=self.task.buffers,
         )
 

@@ -107,6 +107,11 @@ class Planes:
         return self._form.depth
 
     @property
+    def even(self) -> bool:
+        """Whether all programs go equally deep."""
+        return True
+
+    @property
     def run(self) -> int:
         """How many neighbours in depth are neighbours in memory, where that is hard to see."""
         return 1
@@ -169,6 +174,10 @@ class WindowPlanes(Planes):
             return Extent(f"{self._walk.taps} * {self._pitch}", value)
         value = self._walk.count * self._pitch
         return Extent(str(value), value)
+
+    @property
+    def even(self) -> bool:
+        return self._walk.phases == 1
 
     @property
     def run(self) -> int:

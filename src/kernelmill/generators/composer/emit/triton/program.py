@@ -7,9 +7,10 @@ from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.scope import Unfit
 from kernelmill.generators.composer.emit.triton.apart import emit_apart
 from kernelmill.generators.composer.emit.triton.attention import WIDEST, emit_attention
-from kernelmill.generators.composer.emit.triton.contraction import Contraction, Sums
+from kernelmill.generators.composer.emit.triton.contraction import Contraction, Direct, Sums
 from kernelmill.generators.composer.emit.triton.launch import Launch, padded
 from kernelmill.generators.composer.emit.triton.model import Model
+from kernelmill.generators.composer.emit.triton.plane_products import PlaneProducts
 from kernelmill.generators.composer.emit.triton.planes import COUNT, Packed, emit_planes
 from kernelmill.generators.composer.emit.triton.rows import Long, Parts, Share, emit_nest
 from kernelmill.generators.composer.emit.triton.scans import emit_scan, scan_under
@@ -65,6 +66,11 @@ class TritonProgram(Storing):
         else:
             self.launches.append(emit_attention(value, target, self._plan, self._stored))
 
+    def _contraction(self, contract: Contract) -> Contraction:
+        if self._plan.precision == "bf16x6":
+            return PlaneProducts(contract, self._plan, self._stored, self._pack)
+        return Direct(contract, self._plan, self._stored, self._turned)
+
     def _pack(self, packed: Packed) -> Buffer:
         """An operand in planes, stored once however many contractions want it."""
         if packed.key not in self._planes:
@@ -97,7 +103,7 @@ class TritonProgram(Storing):
             left, right = contract.inputs
             self._stand_in(contract, summed_products(left, right, contract.shape))
             return False
-        contraction = Contraction(contract, self._plan, self._stored, self._turned, self._pack)
+        contraction = self._contraction(contract)
         split = contraction.split
         try:
             if split == 1:

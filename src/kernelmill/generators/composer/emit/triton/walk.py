@@ -24,7 +24,7 @@ class Walk:
         self._moves = window.moves
         self._sizes = [Extent(str(m.kernel), m.kernel) for m in self._moves]
         self.channels = Extent(str(window.channels), window.channels)
-        self.phases = prod(move.up for move in self._moves)
+        self.phases: int = prod(move.up for move in self._moves)
         self.count = prod(move.kernel for move in self._moves)
 
     @classmethod
