@@ -78,6 +78,7 @@ class PlaneProducts(Contraction):
         body = scope.child("step")
         for tile in (axes.left, axes.right):
             add_tile(body, tile, "step * TILE_K", depth, self._plan, foreseen=self._planes.even)
+            body.lines.append(f"{tile.name} = {tile.name}.to(INDEX)")
         self._add_loads(scope, body, places)
         total = ""
         for ours, theirs in PRODUCTS:
