@@ -2,56 +2,115 @@
 
 import os
 import subprocess
+from pathlib import Path
+from typing import NamedTuple
 
+import msgspec
 import pytest
 
 from gpu.conftest import described
 from kernelmill.backends import get_backend
+from kernelmill.campaign import Crew, Ending, Limits, Watcher, run_campaign
 from kernelmill.candidate import Candidate, Origin, read_candidate
+from kernelmill.generators.base import Draft, Generator, Proposal
 from kernelmill.judge import Judge, Settings
+from kernelmill.strategies import get_strategy
+from kernelmill.workspace import NewTask, State, VerdictKind, Workspace
+from samples import SETTINGS
 
 pytestmark = pytest.mark.gpu
 
 GELU = get_backend("triton").examples() / "starter" / "gelu"
 STORE = "tl.store(y + offsets, value"
+BEGIN = "    u = 0.7978845608028654"
+ALLOCATE = "y = torch.empty_like(x)"
+
+
+class Hardship(NamedTuple):
+    kind: str
+    """Of the feedback that it must lead to."""
+    changes: dict[str, str]
+
+
 HARDSHIPS = {
-    "illegal address": (STORE, "tl.store(y + offsets * 1000003 + (1 << 42), value", "exception"),
-    "hang": (
-        "    u = 0.7978845608028654",
-        "    while tl.load(y, volatile=True) != 123.456:\n        tl.debug_barrier()\n    u = 0.7978845608028654",
-        "time-out",
+    "illegal address": Hardship(
+        "exception", {STORE: "tl.store(y + offsets * 1000003 + (1 << 42), value"}
     ),
-    "out of memory": (
-        "y = torch.empty_like(x)",
-        "y = torch.empty(1 << 40, device=x.device)",
+    "misaligned": Hardship(
         "exception",
+        {
+            STORE: "odd = tl.cast(y, tl.pointer_type(tl.int8)) + 2\n"
+            "    tl.store(tl.cast(odd, tl.pointer_type(tl.float32)) + offsets, value"
+        },
     ),
-    "too much shared memory": ("BLOCK=2048", "BLOCK=1 << 21", "exception"),
-    "abort": ("y = torch.empty_like(x)", "import os; os.abort()", "crash"),
+    "assertion": Hardship(
+        "exception",
+        {
+            "@triton.jit": "@triton.jit(debug=True)",
+            BEGIN: f"    tl.device_assert(count < 0)\n{BEGIN}",
+        },
+    ),
+    "hang": Hardship(
+        "time-out",
+        {
+            BEGIN: "    while tl.load(y, volatile=True) != 123.456:\n"
+            f"        tl.debug_barrier()\n{BEGIN}"
+        },
+    ),
+    "out of memory": Hardship("exception", {ALLOCATE: "y = torch.empty(1 << 40, device=x.device)"}),
+    "too much shared memory": Hardship("exception", {"BLOCK=2048": "BLOCK=1 << 21"}),
+    "abort": Hardship("crash", {ALLOCATE: "import os; os.abort()"}),
 }
 SLACK = 64 << 20
-ROUNDS = int(os.environ.get("KERNELMILL_HARDSHIPS", "2"))
+ATTEMPTS = int(os.environ.get("KERNELMILL_HARDSHIPS", "16"))
 
 
-def edited(change: tuple[str, str, str]) -> Candidate:
-    honest = read_candidate(GELU, Origin.FILE)
-    text = honest.files["model.py"]
-    assert change[0] in text
-    return Candidate({"model.py": text.replace(change[0], change[1])}, Origin.FILE, "hardship")
+class Hardships(Generator):
+    """One after the other, and an honest kernel after all of them."""
+
+    name = "hardships"
+
+    def write(self, proposal: Proposal) -> Draft:
+        return Draft(edited(hardship_of(proposal.number)))
+
+    def check(self, backend: str) -> None:
+        pass
 
 
-def test_hardships_in_a_row_leave_the_device_clean() -> None:
+def hardship_of(number: int) -> Hardship | None:
+    return [*HARDSHIPS.values(), None][(number - 1) % (len(HARDSHIPS) + 1)]
+
+
+def edited(hardship: Hardship | None) -> Candidate:
+    text = read_candidate(GELU, Origin.FILE).files["model.py"]
+    for old, new in (hardship.changes if hardship else {}).items():
+        assert old in text
+        text = text.replace(old, new)
+    return Candidate({"model.py": text}, Origin.FILE, "hardship")
+
+
+def test_a_campaign_of_hardships_ends_and_leaves_the_device_clean(tmp_path: Path) -> None:
     before = used_bytes()
-    settings = Settings(rounds=16, seconds=5.0, static_rules=False)
-    with Judge(get_backend("triton"), settings) as judge:
+    settings = Settings(rounds=16, seconds=3.0, static_rules=False)
+    asked = msgspec.structs.replace(SETTINGS, backend="triton", budget=ATTEMPTS, compiled=False)
+    with (
+        Judge(get_backend("triton"), settings) as judge,
+        Workspace(tmp_path / "workspace", create=True) as workspace,
+    ):
         task = described(judge, "starter/gelu")
-        honest = read_candidate(GELU, Origin.FILE)
-        for _ in range(ROUNDS):
-            for name, change in HARDSHIPS.items():
-                verdict = judge.verify(task, edited(change))
-                assert not verdict.passed, name
-                assert verdict.feedback[0].kind == change[2], (name, verdict.feedback[0].text())
-            assert judge.verify(task, honest).passed
+        campaign = workspace.create_campaign(asked, [NewTask(task.id, task)])
+        crew = Crew(judge, Hardships(), get_strategy("best-of-n"))
+        assert run_campaign(workspace, campaign, crew, Limits(), Watcher()) is Ending.COMPLETE
+        (entry,) = workspace.tasks(campaign)
+        attempts = workspace.attempts(campaign, entry.task or 0)
+        assert len(attempts) == ATTEMPTS
+        for attempt in attempts:
+            hardship = hardship_of(attempt.number)
+            verdict = workspace.verdict(attempt.id, VerdictKind.FIRST)
+            assert verdict is not None
+            said = [feedback.text() for feedback in verdict.feedback]
+            assert attempt.state is (State.REFUSED if hardship else State.PASSED), said
+            assert hardship is None or verdict.feedback[0].kind == hardship.kind, said
     assert used_bytes() - before < SLACK
 
 

@@ -85,6 +85,10 @@ class Backend(ABC):
     def requirements(self) -> list[Requirement]:
         """What the backend needs, and what of it this machine has."""
 
+    def devices(self) -> tuple[str, ...]:
+        """Names of the devices it can run on, by number; none where it runs on the processor."""
+        return ()
+
     @abstractmethod
     def toolchain(self) -> str:
         """Name and version of what builds, as evidence."""

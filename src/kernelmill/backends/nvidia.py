@@ -16,24 +16,30 @@ def device_requirement() -> Requirement:
 
 def device_name() -> str:
     """The name of the first device; empty where there is none."""
+    return next(iter(device_names()), "")
+
+
+def device_names() -> tuple[str, ...]:
+    """Of all devices, in the order of their numbers."""
     return _ask("name")
 
 
 def architecture() -> str:
     """What to compile for: the first device's, or Hopper where there is none."""
-    major, _, minor = (_ask("compute_cap") or _HOPPER).partition(".")
+    major, _, minor = next(iter(_ask("compute_cap")), _HOPPER).partition(".")
     # From Hopper on, matrix and copy instructions belong to one architecture alone.
     return f"sm_{major}{minor}{'a' if int(major) >= 9 else ''}"
 
 
 @functools.cache
-def _ask(what: str) -> str:
+def _ask(what: str) -> tuple[str, ...]:
+    """One line a device."""
     program = shutil.which("nvidia-smi")
     if program is None:
-        return ""
+        return ()
     command = [program, f"--query-gpu={what}", "--format=csv,noheader"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS)
     except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.partition("\n")[0].strip() if done.returncode == 0 else ""
+        return ()
+    return tuple(done.stdout.splitlines()) if done.returncode == 0 else ()

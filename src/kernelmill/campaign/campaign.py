@@ -5,6 +5,7 @@ from typing import NamedTuple
 from kernelmill.campaign.finals import measure_champions, write_best
 from kernelmill.campaign.limits import Ending, Limits, obeying_interrupts
 from kernelmill.campaign.loop import Loop
+from kernelmill.campaign.panel import Panel
 from kernelmill.campaign.purse import CampaignPurse
 from kernelmill.campaign.watcher import Watcher
 from kernelmill.generators.base import Generator
@@ -21,6 +22,8 @@ class Crew(NamedTuple):
     judge: Judge
     generator: Generator
     strategy: Strategy
+    beside: tuple[Judge, ...] = ()
+    """Further judges, each on a device of its own."""
 
 
 def run_campaign(
@@ -36,9 +39,11 @@ def run_campaign(
     workspace.note(campaign, "begun", "")
     crew.generator.fund(CampaignPurse(workspace.expenses(campaign), limits.max_usd))
     with obeying_interrupts(limits):
-        ending = Loop(workspace, campaign, *crew, limits, watcher).run()
+        panel = Panel((crew.judge, *crew.beside))
+        loop = Loop(workspace, campaign, panel, crew.generator, crew.strategy, limits, watcher)
+        ending = loop.run()
         if ending in (Ending.COMPLETE, Ending.OUT_OF_MONEY) and campaign.settings.compiled:
-            measure_champions(workspace, campaign, crew.judge, limits, watcher)
+            measure_champions(workspace, campaign, panel, limits, watcher)
         write_best(workspace, campaign.settings.backend)
     workspace.note(campaign, "ended", ending)
     return ending

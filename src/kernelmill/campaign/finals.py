@@ -1,44 +1,84 @@
 """What is done with champions: a last measurement against torch.compile, and files to take away."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from kernelmill.campaign.limits import Limits
+from kernelmill.campaign.panel import Panel
 from kernelmill.campaign.watcher import Watcher
+from kernelmill.candidate import Candidate
 from kernelmill.errors import TaskError
-from kernelmill.judge import Judge
+from kernelmill.judge import Judge, Verdict
+from kernelmill.tasks.task import Task
 from kernelmill.workspace import Campaign, CampaignTask, VerdictKind, Workspace
 
 BEST = "best"
 
 
+class _Final(NamedTuple):
+    """A champion that was never measured against torch.compile."""
+
+    name: str
+    task: Task
+    attempt: int
+    candidate: Candidate
+
+
 def measure_champions(
-    workspace: Workspace, campaign: Campaign, judge: Judge, limits: Limits, watcher: Watcher
+    workspace: Workspace, campaign: Campaign, panel: Panel, limits: Limits, watcher: Watcher
 ) -> None:
     """Measure each champion that was not, against eager and torch.compile; stops at a limit."""
-    for entry in workspace.tasks(campaign):
-        if limits.pressing() is not None:
-            return
-        if entry.champion is not None:
-            watcher.working(entry.name, "final measurement")
-            measure_champion(workspace, campaign, judge, entry)
+
+    def measure(final: _Final) -> Verdict | None:
+        with panel.lease(final.task) as judge:
+            if limits.pressing() is not None:
+                return None
+            watcher.working(final.name, "final measurement")
+            return judge.verify(final.task, final.candidate, compiled=True)
+
+    finals = [final for entry in workspace.tasks(campaign) if (final := _final(workspace, entry))]
+    with ThreadPoolExecutor(len(panel), "kernelmill-finals") as pool:
+        measured = {pool.submit(measure, final): final for final in finals}
+        for done in as_completed(measured):
+            _store(workspace, campaign, measured[done], done.result)
 
 
 def measure_champion(
     workspace: Workspace, campaign: Campaign, judge: Judge, entry: CampaignTask
 ) -> None:
     """One of them; nothing happens where there is no champion, or it was measured before."""
+    final = _final(workspace, entry)
+    if final is not None:
+        verify = partial(judge.verify, final.task, final.candidate, compiled=True)
+        _store(workspace, campaign, final, verify)
+
+
+def _final(workspace: Workspace, entry: CampaignTask) -> _Final | None:
     if entry.champion is None or entry.described is None:
-        return
+        return None
     candidate = workspace.candidate(workspace.attempt(entry.champion))
     known = workspace.verdict(entry.champion, VerdictKind.FINAL) is not None
     if candidate is None or known:
-        return
+        return None
+    return _Final(entry.name, entry.described, entry.champion, candidate)
+
+
+def _store(
+    workspace: Workspace,
+    campaign: Campaign,
+    final: _Final,
+    measured: Callable[[], Verdict | None],
+) -> None:
     try:
-        verdict = judge.verify(entry.described, candidate, compiled=True)
+        verdict = measured()
     except TaskError as error:
-        workspace.note(campaign, "no final", f"{entry.name}: {error}")
+        workspace.note(campaign, "no final", f"{final.name}: {error}")
         return
-    workspace.store_final(entry.champion, verdict)
+    if verdict is not None:
+        workspace.store_final(final.attempt, verdict)
 
 
 def write_best(workspace: Workspace, backend: str) -> list[Path]:

@@ -1,15 +1,15 @@
 """The loop: propose, write, build, judge, store, learn. All tasks advance together.
 
-The judge works in this thread. Writing and building run ahead of it in others, for at most
-LOOKAHEAD attempts or as many as the generator answers at once, and nothing is built while the
-clock runs. A task has one attempt under way at a time, so a proposal always knows every earlier
-verdict of its own task; of other tasks it may miss those under way.
+Every judge works in a thread of its own: one, or one a device. Writing and building run ahead of
+them in others, for at most LOOKAHEAD attempts or as many as the generator answers at once, and
+nothing is built while a clock runs. This thread proposes and stores. A task has one attempt under
+way at a time, so a proposal always knows every earlier verdict of its own task; of other tasks it
+may miss those under way.
 """
 
 import time
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ import msgspec
 from kernelmill.campaign import quiet
 from kernelmill.campaign.history import StoredHistory, attempt_seed
 from kernelmill.campaign.limits import Ending, Limits
+from kernelmill.campaign.panel import Panel
 from kernelmill.campaign.watcher import Watcher
 from kernelmill.errors import TaskError
 from kernelmill.generators.base import (
@@ -59,18 +60,25 @@ class _Prepared(NamedTuple):
     build_seconds: float = 0.0
 
 
-class _UnderWay(NamedTuple):
-    work: _Work
-    claim: Claim
-    proposal: Proposal
-    prepared: Future[_Prepared]
-
-
 class _Judged(NamedTuple):
     verdict: Verdict
     confirming: Verdict | None
     champion: bool
     seconds: float
+
+
+class _Done(NamedTuple):
+    prepared: _Prepared
+    judged: _Judged | None
+    waited: float
+    """Seconds a judge had nothing to do for it."""
+
+
+class _UnderWay(NamedTuple):
+    work: _Work
+    claim: Claim
+    proposal: Proposal
+    done: Future[_Done]
 
 
 class Loop:
@@ -80,7 +88,7 @@ class Loop:
         self,
         workspace: Workspace,
         campaign: Campaign,
-        judge: Judge,
+        panel: Panel,
         generator: Generator,
         strategy: Strategy,
         limits: Limits,
@@ -88,35 +96,43 @@ class Loop:
     ) -> None:
         self._workspace = workspace
         self._campaign = campaign
-        self._judge = judge
+        self._panel = panel
         self._generator = generator
         self._strategy = strategy
         self._limits = limits
         self._watcher = watcher
         self._open: dict[int, _Work] = {}
         self._champions: dict[int, float] = {}
-        self._under_way: deque[_UnderWay] = deque()
+        self._under_way: list[_UnderWay] = []
+        """In the order in which they were begun."""
         self._totals = workspace.totals(campaign)
         self._ahead = max(LOOKAHEAD, generator.at_once)
+        self._writers = ThreadPoolExecutor(self._ahead, "kernelmill-ahead")
+        self._judges = ThreadPoolExecutor(len(panel), "kernelmill-judge")
         self._auditor = generator.auditor
         self._out_of_money = False
 
     def run(self) -> Ending:
         """Raises GeneratorUnavailable, BackendUnavailable or IsolationError; `resume` goes on."""
         self._read_tasks()
-        pool = ThreadPoolExecutor(self._ahead, "kernelmill-ahead")
         try:
-            ending = self._run(pool)
+            ending = self._run()
             if self._under_way:
                 self._watcher.stopping(len(self._under_way))
             while self._under_way:
-                self._finish_first()
+                self._finish_one()
             if self._out_of_money and ending is Ending.COMPLETE:
                 ending = Ending.OUT_OF_MONEY
+        except Exception:
+            # Whoever called closes the judges: nobody may be at work on them then.
+            self._judges.shutdown(wait=False, cancel_futures=True)
+            self._panel.retire()
+            raise
         finally:
             for one in self._under_way:
                 self._workspace.release(one.claim)
-            pool.shutdown(wait=False, cancel_futures=True)
+            for pool in (self._writers, self._judges):
+                pool.shutdown(wait=False, cancel_futures=True)
         return ending
 
     def _read_tasks(self) -> None:
@@ -128,7 +144,7 @@ class Loop:
                 ratio = self._workspace.attempt(entry.champion).ratio
                 self._champions[entry.task] = ratio or 0.0
 
-    def _run(self, pool: ThreadPoolExecutor) -> Ending:
+    def _run(self) -> Ending:
         for work in self._turns():
             self._make_room(work)
             if work.id not in self._open:
@@ -138,7 +154,7 @@ class Loop:
             ending = self._limits.reached(self._totals, len(self._under_way))
             if ending is not None:
                 return ending
-            self._begin(work, pool)
+            self._begin(work)
         return Ending.COMPLETE
 
     def _turns(self) -> Iterator[_Work]:
@@ -148,13 +164,13 @@ class Loop:
 
     def _make_room(self, work: _Work) -> None:
         while self._under_way and (
-            len(self._under_way) > self._ahead
+            len(self._under_way) >= self._ahead + len(self._panel)
             or any(one.work.id == work.id for one in self._under_way)
             or self._limits.must_learn_the_price(self._totals, len(self._under_way))
         ):
-            self._finish_first()
+            self._finish_one()
 
-    def _begin(self, work: _Work, pool: ThreadPoolExecutor) -> None:
+    def _begin(self, work: _Work) -> None:
         claim = self._workspace.claim(self._campaign, work.id)
         if claim is None:
             del self._open[work.id]
@@ -171,14 +187,15 @@ class Loop:
             self._give_up(work, claim, f"declined: {answer}")
             return
         self._watcher.working(work.task.id, "writing")
-        prepared = pool.submit(self._prepare, proposal)
-        self._under_way.append(_UnderWay(work, claim, proposal, prepared))
+        prepared = self._writers.submit(self._prepare, proposal)
+        done = self._judges.submit(self._judge_next, work, prepared)
+        self._under_way.append(_UnderWay(work, claim, proposal, done))
 
     def _standings(self) -> tuple[Standing, ...]:
         return self._workspace.standings(self._campaign) if self._generator.draws else ()
 
     def _prepare(self, proposal: Proposal) -> _Prepared:
-        """Runs in another thread, ahead of the judge."""
+        """Runs in another thread, ahead of the judges."""
         begun = time.perf_counter()
         try:
             with quiet.building() if self._generator.computes else nullcontext():
@@ -187,7 +204,7 @@ class Loop:
                 generating = time.perf_counter() - begun
             with quiet.building():
                 begun = time.perf_counter()
-                builds = self._judge.build_ahead(draft.candidate)
+                builds = self._panel.build_ahead(draft.candidate)
                 building = time.perf_counter() - begun
             audit = self._audited(proposal, draft) if builds else Audit("")
         except Declined as declined:
@@ -212,21 +229,27 @@ class Loop:
                 f"nobody can audit it: {error}", draft.calls + error.calls
             ) from error
 
-    def _finish_first(self) -> None:
-        """Judge and store the attempt that was begun first."""
-        one = self._under_way[0]
+    def _judge_next(self, work: _Work, prepared: Future[_Prepared]) -> _Done:
+        """Runs in the thread of a judge."""
         begun = time.perf_counter()
-        prepared = one.prepared.result()
+        ready = prepared.result()
         waited = time.perf_counter() - begun
-        judged: _Judged | None = None
-        if prepared.draft is not None:
-            try:
-                judged = self._judged(one.work, prepared.draft, prepared.objection)
-            except TaskError as error:
-                self._under_way.popleft()
-                self._give_up(one.work, one.claim, str(error))
-                return
-        self._under_way.popleft()
+        if ready.draft is None:
+            return _Done(ready, None, waited)
+        with self._panel.lease(work.task) as judge:
+            return _Done(ready, self._judged(judge, work, ready.draft, ready.objection), waited)
+
+    def _finish_one(self) -> None:
+        """Store the first attempt that is judged; of several, the one that was begun first."""
+        wait([one.done for one in self._under_way], return_when=FIRST_COMPLETED)
+        one = next(one for one in self._under_way if one.done.done())
+        try:
+            prepared, judged, waited = one.done.result()
+        except TaskError as error:
+            self._under_way.remove(one)
+            self._give_up(one.work, one.claim, str(error))
+            return
+        self._under_way.remove(one)
         self._out_of_money |= prepared.unaffordable
         if prepared.unaffordable:
             self._workspace.note(self._campaign, NO_MONEY, prepared.declined)
@@ -235,17 +258,17 @@ class Loop:
             return
         self._store(one, prepared, judged, waited)
 
-    def _judged(self, work: _Work, draft: Draft, objection: str) -> _Judged:
+    def _judged(self, judge: Judge, work: _Work, draft: Draft, objection: str) -> _Judged:
         """The verdict; a second one, from a process of its own, where it beats an incumbent."""
         begun = time.perf_counter()
         self._watcher.working(work.task.id, "judging")
         candidate = draft.candidate
-        verdict = self._judge.verify(work.task, candidate, brief=True, objection=objection)
+        verdict = judge.verify(work.task, candidate, brief=True, objection=objection)
         confirming = None
         champion = self._beats(work.id, verdict, 1 + MARGIN)
         if champion and work.id in self._champions:
             self._watcher.working(work.task.id, "confirming")
-            confirming = self._judge.verify(work.task, candidate, brief=True)
+            confirming = judge.verify(work.task, candidate, brief=True)
             champion = self._beats(work.id, confirming, 1.0)
         return _Judged(verdict, confirming, champion, time.perf_counter() - begun)
 

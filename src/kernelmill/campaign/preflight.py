@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from kernelmill.backends.base import Backend
+from kernelmill.backends.base import Backend, Device
 from kernelmill.campaign import quiet
 from kernelmill.errors import BackendUnavailable, TaskError, UsageError
 from kernelmill.generators.base import Generator
@@ -20,6 +20,22 @@ def check_tools(backend: Backend, generator: Generator) -> None:
         raise BackendUnavailable(f"backend {backend.name} cannot work here: {needs}")
     generator.check(backend.name)
     quiet.check()
+
+
+def check_devices(backend: Backend, numbers: tuple[int, ...]) -> None:
+    """Raises UsageError where a campaign cannot be judged on these devices at once."""
+    if not numbers:
+        return
+    names = backend.devices()
+    if not names:
+        raise UsageError(f"backend {backend.name} has no devices to choose from here")
+    unknown = [str(number) for number in numbers if not 0 <= number < len(names)]
+    if unknown:
+        raise UsageError(f"no device {', '.join(unknown)}: there are 0 to {len(names) - 1}")
+    if len(set(numbers)) < len(numbers):
+        raise UsageError("a device is named twice")
+    if len({names[number] for number in numbers}) > 1:
+        raise UsageError("devices of different kinds would be compared with each other")
 
 
 def find_tasks(suites: tuple[str, ...]) -> list[TaskFile | NewTask]:
@@ -43,9 +59,22 @@ def _entries(suite: str) -> Iterator[TaskFile | NewTask]:
 def describe_tasks(
     judge: Judge, entries: list[TaskFile | NewTask], scale: str
 ) -> Iterator[NewTask]:
-    """Load each in a cell, one a processor, in order; what does not load is set aside."""
+    """Load each in a cell, one a processor, in order; what does not load is set aside.
+
+    Several that share a device may not find room in it: who failed in company is asked once more,
+    alone, when all others are through.
+    """
+    crowded = judge.backend.device is not Device.CPU
+    failed = []
     with ThreadPoolExecutor(judge.settings.threads, "kernelmill-describe") as pool:
-        yield from pool.map(lambda entry: _described(judge, entry, scale), entries)
+        found = pool.map(lambda entry: _described(judge, entry, scale), entries)
+        for entry, new in zip(entries, found, strict=True):
+            if crowded and new.task is None:
+                failed.append(entry)
+            else:
+                yield new
+    for entry in failed:
+        yield _described(judge, entry, scale)
 
 
 def _described(judge: Judge, entry: TaskFile | NewTask, scale: str) -> NewTask:

@@ -5,8 +5,9 @@ Builders hold it together; the clock holds it alone. The clock cannot starve: no
 than a few attempts ahead of it.
 """
 
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from kernelmill.errors import WorkspaceError
@@ -20,6 +21,32 @@ _FILE = "measuring.lock"
 def measuring() -> Iterator[None]:
     with locked(_path()):
         yield
+
+
+class Together:
+    """The clocks of several devices, which do not disturb each other, against everybody else.
+
+    The first to begin takes the lock, the last to end gives it back.
+    """
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._measuring = 0
+        self._lock = ExitStack()
+
+    @contextmanager
+    def measuring(self) -> Iterator[None]:
+        with self._guard:
+            if self._measuring == 0:
+                self._lock.enter_context(measuring())
+            self._measuring += 1
+        try:
+            yield
+        finally:
+            with self._guard:
+                self._measuring -= 1
+                if self._measuring == 0:
+                    self._lock.close()
 
 
 @contextmanager

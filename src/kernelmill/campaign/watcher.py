@@ -4,7 +4,10 @@ from kernelmill.workspace import Attempt, Totals
 
 
 class Watcher:
-    """Hears everything and does nothing; a subclass shows what it likes."""
+    """Hears everything and does nothing; a subclass shows what it likes.
+
+    `working` may be called from any thread, the others from the campaign's own.
+    """
 
     def working(self, task: str, what: str) -> None:
         """Something begins on a task: `writing`, `judging`, `confirming`, `final measurement`."""

@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 import typer
@@ -13,7 +15,7 @@ from kernelmill.backends import get_backend
 from kernelmill.backends.base import Backend
 from kernelmill.campaign import Crew, Ending, Limits, quiet, run_campaign
 from kernelmill.campaign.loop import NO_MONEY
-from kernelmill.campaign.preflight import check_tools
+from kernelmill.campaign.preflight import check_devices, check_tools
 from kernelmill.cli.progress import LiveWatcher, PlainWatcher
 from kernelmill.generators import get_generator
 from kernelmill.generators.base import Generator
@@ -48,16 +50,29 @@ def find_plugins(settings: CampaignSettings, spent_usd: float = 0.0) -> Plugins:
     left_usd = None if settings.max_usd is None else settings.max_usd - spent_usd
     plugins.generator.fund(EarlyPurse(left_usd))
     check_tools(plugins.backend, plugins.generator)
+    check_devices(plugins.backend, settings.devices)
     return plugins
 
 
-def open_judge(settings: CampaignSettings, backend: Backend) -> Judge:
-    judging = Settings(
-        threads=settings.threads,
-        rounds=settings.rounds,
-        allow_unsandboxed=settings.allow_unsandboxed,
-    )
-    return Judge(backend, judging, quiet.measuring)
+@contextmanager
+def open_judges(settings: CampaignSettings, backend: Backend) -> Iterator[tuple[Judge, ...]]:
+    """One, or one a device; several share the processors among them."""
+    devices = settings.devices or (None,)
+    clocks = quiet.Together()
+    threads = max(1, settings.threads // len(devices))
+    processors = sorted(os.sched_getaffinity(0))
+    with ExitStack() as stack:
+        judges = []
+        for place, device in enumerate(devices):
+            judging = Settings(
+                threads=threads,
+                processors=tuple(processors[place * threads : (place + 1) * threads]),
+                rounds=settings.rounds,
+                device=device,
+                allow_unsandboxed=settings.allow_unsandboxed,
+            )
+            judges.append(stack.enter_context(Judge(backend, judging, clocks.measuring)))
+        yield tuple(judges)
 
 
 def work(

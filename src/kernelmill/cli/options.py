@@ -5,10 +5,15 @@ from typing import Annotated
 
 import typer
 
+from kernelmill.errors import UsageError
+
 Backend = Annotated[str, typer.Option(help="The target: a backend's name.")]
 Scale = Annotated[str, typer.Option(help="Sizes of the built-in tasks: cpu or gpu.")]
 Threads = Annotated[
     int | None, typer.Option(min=1, help="Threads for both sides; all processors by default.")
+]
+Devices = Annotated[
+    str, typer.Option(help="Numbers of devices to judge on at once, e.g. 0,1; one by default.")
 ]
 AllowUnsandboxed = Annotated[
     bool,
@@ -34,3 +39,11 @@ Effort = Annotated[str, typer.Option(help="How hard reasoning models think, e.g.
 ModelFile = Annotated[
     Path | None, typer.Option(help="A file that says more of models: prices, limits, patience.")
 ]
+
+
+def numbers(text: str) -> tuple[int, ...]:
+    """Of a list with commas. Raises UsageError."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not all(part.isdigit() for part in parts):
+        raise UsageError(f"not a list of numbers: {text}")
+    return tuple(int(part) for part in parts)

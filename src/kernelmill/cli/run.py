@@ -8,11 +8,12 @@ from rich.markup import escape
 
 from kernelmill.campaign import Crew, Limits
 from kernelmill.campaign.preflight import demand_some, describe_tasks, find_tasks
-from kernelmill.cli.campaigns import find_plugins, open_judge, work
+from kernelmill.cli.campaigns import find_plugins, open_judges, work
 from kernelmill.cli.options import (
     DEFAULT_WORKSPACE,
     AllowUnsandboxed,
     Backend,
+    Devices,
     Effort,
     Endpoint,
     MaxMinutes,
@@ -20,6 +21,7 @@ from kernelmill.cli.options import (
     Models,
     Scale,
     Threads,
+    numbers,
 )
 from kernelmill.cli.options import Workspace as WorkspaceOption
 from kernelmill.cli.terminal import wide_console
@@ -62,6 +64,7 @@ def run(
         bool,
         typer.Option("--compile/--no-compile", help="In the end, measure torch.compile too."),
     ] = True,
+    devices: Devices = "",
     allow_unsandboxed: AllowUnsandboxed = False,
 ) -> None:
     """Search for fast kernels: every task gets its attempts, the best are kept with evidence.
@@ -81,6 +84,7 @@ def run(
         allow_unsandboxed=allow_unsandboxed,
         max_usd=max_usd,
         rounds=rounds,
+        devices=numbers(devices),
         models=choose_models(
             Wish(tuple(model or ()), endpoint, effort, models, audit, cached=not fresh)
         ),
@@ -90,11 +94,11 @@ def run(
     console = wide_console()
     with (
         Workspace(workspace, create=True) as opened,
-        open_judge(settings, plugins.backend) as judge,
+        open_judges(settings, plugins.backend) as (judge, *beside),
     ):
         campaign = opened.create_campaign(settings, _describe(console, judge, entries, scale))
         console.print(f"campaign {campaign.id} in {workspace}", highlight=False)
-        crew = Crew(judge, plugins.generator, plugins.strategy)
+        crew = Crew(judge, plugins.generator, plugins.strategy, tuple(beside))
         work(console, opened, campaign, crew, Limits(max_usd, max_minutes))
 
 

@@ -1,11 +1,11 @@
 """Which device a backend's candidates run on, and how the judge works there."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from kernelmill.backends.base import Backend, Device
 from kernelmill.judge.bench import Bench
-from kernelmill.judge.cuda.bench import CudaBench, device_files
+from kernelmill.judge.cuda.bench import CudaBench, device_files, only_device
 from kernelmill.judge.host_bench import HostBench
 from kernelmill.judge.settings import Settings
 from kernelmill.sandbox import Zygote
@@ -19,6 +19,8 @@ class JudgedDevice(NamedTuple):
     open_bench: Callable[[Task, Zygote, Settings], Bench]
     files: Callable[[], tuple[str, ...]] = tuple
     """Device files that a cell which computes there must open."""
+    chosen: Callable[[int], Mapping[str, str]] = lambda _: {}
+    """What lets cells see one of several devices, in their environment."""
 
 
 _DEVICES = {
@@ -32,6 +34,7 @@ _DEVICES = {
         ),
         CudaBench,
         device_files,
+        only_device,
     ),
 }
 

@@ -34,12 +34,18 @@ class Judge:
         self._quiet = quiet
         self._device = device_of(backend)
         modules = (*backend.zygote_modules, *prober.MODULES, *self._device.modules)
-        self.zygote = Zygote(modules, self.settings.threads)
+        number = self.settings.device
+        environment = {} if number is None else self._device.chosen(number)
+        self.zygote = Zygote(modules, self.settings.threads, environment)
         self._benches: dict[str, Bench] = {}
 
     @property
     def tier(self) -> Tier:
         return self.zygote.features.tier
+
+    def is_ready_for(self, task: Task) -> bool:
+        """Whether a bench for it is there from an earlier verdict."""
+        return task.digest in self._benches
 
     def describe(self, file: TaskFile, scale: str = "cpu") -> Task:
         """Load a task file in a cell. Raises TaskError."""
@@ -68,6 +74,7 @@ class Judge:
                 return self._verify(task, candidate, compiled, brief, objection)
             except (ReferenceLost, ZygoteLost) as error:
                 lost = error  # the bench is gone with it; a new one may do better
+                self._close_benches()
         raise TaskError(f"{task.id}: the reference fails again and again: {lost}") from lost
 
     def build_ahead(self, candidate: Candidate) -> bool:
@@ -91,9 +98,7 @@ class Judge:
         return self._device.open_bench(task, self.zygote, self.settings)
 
     def close(self) -> None:
-        for bench in self._benches.values():
-            bench.close()
-        self._benches.clear()
+        self._close_benches()
         self.zygote.close()
 
     def __enter__(self) -> "Judge":
@@ -121,7 +126,7 @@ class Judge:
     @contextmanager
     def _borrowed_bench(self, task: Task) -> Iterator[Bench]:
         """The bench of a task; it is thrown away if anything unexpected happens on it."""
-        bench = self._benches.pop(task.digest, None) or self.bench(task)
+        bench = self._benches.pop(task.digest, None) or self._bench_with_room(task)
         try:
             yield bench
         except BaseException:
@@ -130,6 +135,21 @@ class Judge:
         self._benches[task.digest] = bench
         while len(self._benches) > 1 and self._over_full():
             self._benches.pop(next(iter(self._benches))).close()
+
+    def _bench_with_room(self, task: Task) -> Bench:
+        """A fresh bench. One that does not come up may only have lacked the memory of others."""
+        try:
+            return self.bench(task)
+        except (TaskError, ReferenceLost):
+            if not self._benches:
+                raise
+        self._close_benches()
+        return self.bench(task)
+
+    def _close_benches(self) -> None:
+        for bench in self._benches.values():
+            bench.close()
+        self._benches.clear()
 
     def _over_full(self) -> bool:
         benches = self._benches.values()

@@ -91,7 +91,7 @@ class Contest:
         self._ring = ring
         self._case = case
         self._seconds = settings.seconds
-        self._threads = settings.threads
+        self._places = settings.places()
         self._generator = np.random.default_rng()
 
     def attach(self) -> None:
@@ -109,7 +109,7 @@ class Contest:
         cells = [contestant.subject.cell for contestant in self._contestants]
         for _ in range(_WARM_UP_ROUNDS):
             self._round(range(len(cells)))
-        with placed(cells, self._threads):
+        with placed(cells, self._places):
             thorough = set(self._generator.choice(rounds, _THOROUGH_ROUNDS).tolist())
             schedule = np.repeat([True, False], [rounds, _WATCHED_ROUNDS])
             for is_timed in self._generator.permutation(schedule).tolist():

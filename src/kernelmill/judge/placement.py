@@ -11,16 +11,16 @@ _USUAL, _CONTESTANT, _JUDGE = 0, 1, 2
 
 
 @contextmanager
-def placed(cells: list[Cell], threads: int) -> Iterator[None]:
-    """Treat the threads of all cells alike until the end.
+def placed(cells: list[Cell], processors: list[int]) -> Iterator[None]:
+    """Keep all cells on the same processors, and treat their threads alike, until the end.
 
     Left alone, the kernel's scheduler wakes the threads of a cell on one processor as often as
     not, and a contest would measure that. What waits for a processor all the same shows in
     `Timed.waited`.
     """
-    processors = sorted(os.sched_getaffinity(0))
+    everywhere = sorted(os.sched_getaffinity(0))
     for cell in cells:
-        _pin(cell, processors[:threads])
+        _pin(cell, processors)
         for thread in cell.threads():
             _set_priority(thread, _CONTESTANT)
     _set_priority(0, _JUDGE)
@@ -28,7 +28,7 @@ def placed(cells: list[Cell], threads: int) -> Iterator[None]:
         yield
     finally:
         for thread in (thread for cell in cells for thread in cell.threads()):
-            _set_affinity(thread, processors)
+            _set_affinity(thread, everywhere)
             _set_priority(thread, _USUAL)
         _set_priority(0, _USUAL)
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -316,10 +316,16 @@ class Cell:
 class Zygote:
     """The warm process. Safe to use from several threads; started anew if it was killed."""
 
-    def __init__(self, modules: tuple[str, ...], threads: int) -> None:
-        """Start it with `modules` imported; cells compute with `threads` threads."""
+    def __init__(
+        self, modules: tuple[str, ...], threads: int, environment: Mapping[str, str] | None = None
+    ) -> None:
+        """Start it with `modules` imported; cells compute with `threads` threads.
+
+        Nothing of this process's environment is theirs but what finds programs and libraries, and
+        what `environment` adds.
+        """
         self._modules = modules
-        self._threads = threads
+        self._environment = {**_environment(threads), **(environment or {})}
         self._lock = threading.Lock()
         self._start()
 
@@ -366,7 +372,7 @@ class Zygote:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "kernelmill.sandbox.zygote", str(number), *self._modules],
             pass_fds=(number,),
-            env=_environment(self._threads),
+            env=self._environment,
             stdin=subprocess.DEVNULL,
             start_new_session=True,
             cwd="/",

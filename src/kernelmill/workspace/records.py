@@ -31,6 +31,8 @@ class CampaignSettings(msgspec.Struct, frozen=True):
     allow_unsandboxed: bool = False
     max_usd: float | None = None
     rounds: int = 24
+    devices: tuple[int, ...] = ()
+    """Numbers of the devices it is judged on at once; none named: one judge, on the first."""
     models: ModelSettings | None = None
     """Whom the generator asks, with the prices of that day; None where it asks nobody."""
 

@@ -17,7 +17,7 @@ from kernelmill.backends.cpp.source_rules import check_text
 from kernelmill.backends.cuda.diagnostics import device_state, first_errors
 from kernelmill.backends.cuda.source_rules import check_cuda, own_kernels
 from kernelmill.backends.inline import framework_folders, is_inline, record
-from kernelmill.backends.nvidia import architecture, device_requirement
+from kernelmill.backends.nvidia import architecture, device_names, device_requirement
 from kernelmill.backends.python_rules import PythonRules, library_functions
 from kernelmill.candidate import MODEL_FILE, Candidate
 from kernelmill.errors import BackendUnavailable
@@ -61,6 +61,9 @@ class CudaBackend(Backend):
             device_requirement(),
             cache_requirement(),
         ]
+
+    def devices(self) -> tuple[str, ...]:
+        return device_names()
 
     def toolchain(self) -> str:
         return f"{_version(_compiler())}, {architecture()}"

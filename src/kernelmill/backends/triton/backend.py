@@ -5,7 +5,7 @@ import importlib.util
 from pathlib import PurePosixPath
 
 from kernelmill.backends.base import Backend, BuildFailed, Built, Device, Finding, Requirement
-from kernelmill.backends.nvidia import device_name
+from kernelmill.backends.nvidia import device_name, device_names
 from kernelmill.backends.python_rules import KernelLanguage, PythonRules, kernel_names
 from kernelmill.candidate import MODEL_FILE, Candidate
 from kernelmill.errors import BackendUnavailable
@@ -40,6 +40,9 @@ class TritonBackend(Backend):
             Requirement("Triton", _version(), "pip install triton (torch for CUDA brings it)"),
             Requirement("NVIDIA GPU", found, ""),
         ]
+
+    def devices(self) -> tuple[str, ...]:
+        return device_names()
 
     def toolchain(self) -> str:
         version = _version()

@@ -7,6 +7,8 @@ os.environ["TRITON_INTERPRET"] = "1"
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import triton.language as tl
 from triton.runtime import interpreter
 from triton.runtime.autotuner import Autotuner
 
@@ -20,6 +22,22 @@ def _patch_tensor_and_index(tensor: Any, scope: Any) -> None:
 
 
 interpreter._patch_lang_tensor = _patch_tensor_and_index
+
+
+def _dot_of_floats(builder: Any, a: Any, b: Any, *more: Any) -> Any:
+    """Triton 3.6 keeps bfloat16 as the integers of its bits, and would multiply those."""
+    return _dot(builder, _widened(a), _widened(b), *more)
+
+
+def _widened(tensor: Any) -> Any:
+    if tensor.dtype.scalar != tl.bfloat16:
+        return tensor
+    bits = tensor.data.astype(np.uint32) << 16
+    return interpreter.TensorHandle(bits.view(np.float32), tl.float32)
+
+
+_dot = interpreter.InterpreterBuilder.create_dot
+interpreter.InterpreterBuilder.create_dot = _dot_of_floats
 
 
 def _all_even(_tuner: Autotuner) -> Callable[..., list[float]]:

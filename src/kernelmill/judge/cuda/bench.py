@@ -96,7 +96,7 @@ class CudaBench(Bench):
 
     @property
     def device(self) -> str:
-        return f"{self.hardware.name}, {nvml.state()}"
+        return f"{self.hardware.name}, {nvml.state(self._settings.device or 0)}"
 
     @property
     def seeds(self) -> list[int]:
@@ -294,13 +294,14 @@ class CudaBench(Bench):
         return min(wanted, self.hardware.memory_bytes // _ARENA_SHARE)
 
     def _make_ring(self) -> None:
-        cases = (*self._book.trials, *self._book.stock)
+        shown, *_ = self._book.stock
+        hidden = [case for case in self._book.trials if case.variant.hidden]
         self._ring = self._examiner.make_ring(
             stock=requests_of(self._book.stock),
             batch_ns=_BATCH_NANOSECONDS,
             most_bytes=self.hardware.memory_bytes // _RING_SHARE,
             most_slots=_MOST_SLOTS,
-            case_bytes=max(case.made.layout.bytes for case in cases),
+            case_bytes=max(case.make().layout.bytes for case in (shown, *hidden)),
             buffers=self.task.buffers,
         )
 
@@ -313,6 +314,11 @@ class CudaBench(Bench):
         if isinstance(error, CellCrashed) and error.exit_code == 0:
             return ReferenceLost(f"{what}: {error}")
         return TaskError(f"{self.task.id}: {what}: {error}")
+
+
+def only_device(number: int) -> dict[str, str]:
+    """Numbered as the driver's own tools do it."""
+    return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": str(number)}
 
 
 def device_files() -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from kernelmill.judge.statistics import typical
 from kernelmill.judge.subject import Subject, Timing, blaming_reference
 from kernelmill.judge.verdict import Profile
 from kernelmill.sandbox import CellProtocolError
+from kernelmill.sandbox.cell import Timed
 
 _WARM_UP_ROUNDS = 3
 _CALIBRATIONS = 9
@@ -59,7 +60,7 @@ class DeviceContest:
         self._settings = settings
         self._rows: list[list[float]] = [[] for _ in self._subjects]
         self._waits: list[float] = []
-        self._busy: list[float] = []
+        self._works: list[Timed] = []
         self._nulls: list[int] = []
         self._generator = np.random.default_rng()
 
@@ -68,12 +69,12 @@ class DeviceContest:
         self._attach()
         cells = [subject.cell for subject in (*self._subjects, self._examiner.subject)]
         try:
-            with placed(cells, self._settings.threads):
+            with placed(cells, self._settings.places()):
                 self._calibrate()
                 for _ in range(_WARM_UP_ROUNDS):
                     self._round(thorough=False)
                 self._rows = [[] for _ in self._subjects]
-                self._waits, self._busy, self._nulls = [], [], []
+                self._waits, self._works, self._nulls = [], [], []
                 self._measure(rounds, repeats)
         finally:
             with blaming_reference():
@@ -126,7 +127,8 @@ class DeviceContest:
 
     def _calibrate(self) -> None:
         """What known work takes on the idle device."""
-        self._idle = statistics.median(self._examiner.quiet() for _ in range(_CALIBRATIONS))
+        works = [self._examiner.quiet() for _ in range(_CALIBRATIONS)]
+        self._idle = statistics.median(work.nanoseconds for work in works)
 
     def _round(self, thorough: bool) -> None:
         with blaming_reference():
@@ -139,9 +141,9 @@ class DeviceContest:
         for index in order if len(self._waits) % 2 == 0 else reversed(order):
             timings[index] = self._batch(self._subjects[index])
             # Also behind a baseline: the device comes to all of them from the same hands.
-            busy = self._examiner.quiet() / self._idle
+            work = self._examiner.quiet()
             if index == 0:
-                self._busy.append(busy)
+                self._works.append(work)
         self._nulls.append(self._null())
         for index, row in enumerate(self._rows):
             row.append(timings[index].nanoseconds)
@@ -185,7 +187,10 @@ class DeviceContest:
             )
 
     def _check_idle(self) -> None:
-        busy = sum(share > _BUSY for share in self._busy) / max(1, len(self._busy))
+        """By the work that did not have to wait for a processor; all of it where that is little."""
+        quiet = [w for w in self._works if w.waited <= _WAITED_SHARE * w.nanoseconds]
+        works = quiet if len(quiet) >= _LEAST_ROUNDS // 2 else self._works
+        busy = sum(w.nanoseconds > _BUSY * self._idle for w in works) / max(1, len(works))
         if busy > _MOST_BUSY_SHARE:
             raise TimedAnswerWrong(
                 f"the device goes on computing after it has answered, in {busy:.0%} of the rounds"

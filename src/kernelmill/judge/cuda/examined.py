@@ -1,7 +1,7 @@
 """The examiner, as the judge talks to it."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -26,6 +26,7 @@ from kernelmill.judge.subject import (
     close_files,
 )
 from kernelmill.sandbox import CellFailure
+from kernelmill.sandbox.cell import Timed
 from kernelmill.tasks.task import Task, Variant
 
 _SECONDS = 120.0
@@ -34,14 +35,18 @@ _MAKE_SECONDS = 300.0
 _Answer = TypeVar("_Answer")
 
 
-class DeviceCase(NamedTuple):
-    """A case that lies with the examiner; the judge knows how to ask for it."""
+class DeviceCase:
+    """A case that lies with the examiner, or will when it is needed: a device has not room for
+    many of the largest."""
 
-    variant: Variant
-    flavour: str
-    request: CaseRequest
-    made: CaseMade
-    examiner: "Examiner"
+    def __init__(
+        self, variant: Variant, flavour: str, request: CaseRequest, examiner: "Examiner"
+    ) -> None:
+        self.variant = variant
+        self.flavour = flavour
+        self.request = request
+        self._examiner = examiner
+        self._made: CaseMade | None = None
 
     @property
     def seed(self) -> int:
@@ -49,11 +54,22 @@ class DeviceCase(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        return self.made.bytes
+        return 0 if self._made is None else self._made.bytes
+
+    @property
+    def made(self) -> CaseMade:
+        with blaming_reference():
+            return self.make()
+
+    def make(self) -> CaseMade:
+        """Raises CellFailure or RunnerRaised where the task does not allow it."""
+        if self._made is None:
+            self._made = self._examiner.make_case(self.request)
+        return self._made
 
     def close(self) -> None:
-        if not self.examiner.subject.cell.closed:
-            self.examiner.forget(self.request)
+        if not self._examiner.subject.cell.closed:
+            self._examiner.forget(self.request)
 
 
 class Examiner:
@@ -104,10 +120,10 @@ class Examiner:
     def audit(self, request: AuditRequest) -> Audited:
         return self._ask("audit", Audited, request=request)
 
-    def quiet(self) -> float:
-        """Nanoseconds for known work. It must be stopped, and is again afterwards."""
+    def quiet(self) -> Timed:
+        """Known work. It must be stopped, and is again afterwards."""
         with blaming_reference():
-            return float(self.subject.cell.timed({"do": "quiet"}, _SECONDS).nanoseconds)
+            return self.subject.cell.timed({"do": "quiet"}, _SECONDS)
 
     def _ask(self, what: str, kind: type[_Answer], **more: Any) -> _Answer:
         with blaming_reference():
@@ -125,12 +141,15 @@ class DeviceCaseBook(CaseBook[DeviceCase]):
         super().__init__(task)
 
     def make(self, variant: Variant, flavour: str) -> DeviceCase:
+        """At once only where its sizes may not do: the shown ones have been seen to work."""
         request = CaseRequest(variant.constants, flavour, secret_seed(), self._task.tolerance)
+        case = DeviceCase(variant, flavour, request, self._examiner)
         try:
-            made = self._examiner.make_case(request)
+            if variant.hidden:
+                case.make()
         except (CellFailure, RunnerRaised) as error:
             raise TaskError(f"{self._task.id}: no case could be made: {error}") from error
-        return DeviceCase(variant, flavour, request, made, self._examiner)
+        return case
 
 
 def requests_of(cases: Sequence[DeviceCase]) -> list[CaseRequest]:

@@ -6,6 +6,8 @@ where the window is.
 """
 
 import re
+from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from kernelmill.generators.composer.decisions import Plan
@@ -43,9 +45,26 @@ _ALONG_DEPTH, _ACROSS_DEPTH = 128, 64
 across it goes through registers."""
 _LEAST_DEPTH = 256
 """What is left to each program when the depth is split."""
-_ROWS, _COLUMNS = Tile("m", 0, "TILE_M"), Tile("n", 1, "TILE_N")
-_LEFT_DEPTH, _RIGHT_DEPTH = Tile("ka", 1, "TILE_K"), Tile("kb", 0, "TILE_K")
+_MOST_SUMS = 1 << 28
+"""Elements of all parts of a depth that is split."""
 _ONE = Extent("1", 1)
+
+
+class Axes(NamedTuple):
+    """Which axis of a tile each index runs along."""
+
+    rows: Tile
+    columns: Tile
+    left: Tile
+    """The depth of the left operand."""
+    right: Tile
+
+
+UPRIGHT = Axes(
+    Tile("m", 0, "TILE_M"), Tile("n", 1, "TILE_N"), Tile("ka", 1, "TILE_K"), Tile("kb", 0, "TILE_K")
+)
+LYING = Axes(*(tile._replace(axis=1 - tile.axis) for tile in UPRIGHT))
+"""With rows and columns exchanged."""
 
 
 class Sums(Buffer):
@@ -81,22 +100,41 @@ class Tiling(NamedTuple):
         return 8 if self.rows * self.columns >= 128 * 128 else 4
 
 
-class Contraction:
+class Contraction(ABC):
     """One contraction under a plan, before it is written."""
 
+    axes = UPRIGHT
+
     def __init__(
-        self, contract: Contract, plan: Plan, stored: dict[int, Any], turned: Turned
+        self, contract: Contract, plan: Plan, stored: dict[int, Any], walk: Walk | None
     ) -> None:
         self.contract = contract
         self._form = contract.form
-        self._plan, self._turned = plan, turned
-        self._before = self._stored = stored
+        self._plan = plan
+        self._stored = stored
         left = self._form.left("b", "m", "k")
         self._shares_left = not any(re.search(r"\bb\b", part) for part in left)
-        self._walk = Walk.through(self._form)
-        self._stored = self._with_operands_turned()
+        self._walk = walk
         self._columns = self._column_extents()
-        self._tiling = self._chosen_tiling()
+
+    @abstractmethod
+    def _loop(self, scope: Scope, places: "Places", split: int) -> list[str]:
+        """Lines of the loop that sums up products."""
+
+    @abstractmethod
+    def _chosen_tiling(self) -> Tiling:
+        """Where the plan leaves it open."""
+
+    @property
+    def _stages(self) -> int:
+        """Tiles on their way, where the plan leaves it open."""
+        return 3
+
+    @cached_property
+    def tiling(self) -> Tiling:
+        if self._plan.tile != "auto":
+            return Tiling(*(int(side) for side in self._plan.tile.split("x")))
+        return self._chosen_tiling()
 
     @property
     def columns(self) -> Extent:
@@ -110,29 +148,31 @@ class Contraction:
     @property
     def split(self) -> int:
         """Programs to a tile."""
+        room = max(1, _MOST_SUMS // product(self.contract.shape).value)
         if self._plan.split != "auto":
-            return int(self._plan.split)
+            return min(int(self._plan.split), room)
         tiles = self.batch.value * (self._walk.phases if self._walk else 1)
-        tiles *= -(-self._form.rows.value // self._tiling.rows)
-        tiles *= -(-self.columns.value // self._tiling.columns)
-        most = self._form.depth.value // _LEAST_DEPTH
+        tiles *= -(-self._form.rows.value // self.tiling.rows)
+        tiles *= -(-self.columns.value // self.tiling.columns)
+        most = min(room, self._form.depth.value // _LEAST_DEPTH)
         split = 1
         while tiles * split * 2 <= 2 * _PROCESSORS and split * 2 <= most:
             split *= 2
         return split
 
     def launch(self, result: Value, target: Buffer, split: int = 1) -> Launch:
-        form, plan, tiling = self._form, self._plan, self._tiling
+        form, plan, tiling, axes = self._form, self._plan, self.tiling, self.axes
         scope = new_scope(2, self._stored)
         scope.frame.folding = WindowFolding()
         scope.lines += self._place_lines(scope)
-        add_tile(scope, _ROWS, "tile_m * TILE_M", form.rows, plan)
-        add_tile(scope, _COLUMNS, "tile_n * TILE_N", self.columns, plan)
+        add_tile(scope, axes.rows, "tile_m * TILE_M", form.rows, plan)
+        add_tile(scope, axes.columns, "tile_n * TILE_N", self.columns, plan)
         places = self._places(scope)
-        scope.lines.append("sum = tl.zeros([TILE_M, TILE_N], tl.float32)")
-        scope.lines += self._depth_loop(scope, places, split)
+        both = frozenset({axes.rows.name, axes.columns.name})
+        scope.lines.append(f"sum = tl.zeros({scope.frame.shape(both)}, tl.float32)")
+        scope.lines += self._loop(scope, places, split)
         scope.frame.types["sum"] = "float32"
-        scope.frame.depends["sum"] = frozenset({"m", "n"})
+        scope.frame.depends["sum"] = both
         scope.frame.contraction = self.contract
         epilogue = scope.child(fence=True)
         index = form.out(places.batch, "m", places.line, places.column)
@@ -147,7 +187,7 @@ class Contraction:
         constants = {"TILE_M": str(tiling.rows), "TILE_N": str(tiling.columns),
                      "TILE_K": str(tiling.depth), "GROUP": str(plan.swizzle)}  # fmt: skip
         warps = str(plan.warps if plan.warps != "auto" else tiling.warps)
-        stages = str(plan.stages if plan.stages != "auto" else 3)
+        stages = str(plan.stages if plan.stages != "auto" else self._stages)
         lines = [*scope.lines, *epilogue.lines]
         return Launch(lines, scope.frame.memory, (grid, str(split)), constants, warps, stages)
 
@@ -178,22 +218,33 @@ class Contraction:
         inner = self._walk.places if self._walk else [form.lines, form.columns]
         return [*lead, *inner]
 
-    def _places(self, scope: Scope) -> "_Places":
+    def _places(self, scope: Scope) -> "Places":
         """What a column is: an item of the batch, and a place of the output."""
         parts = list(unravel("n", self._columns))
         single = "0" if self.batch.code == "1" else "b"
         batch = parts.pop(0) if self._shares_left else single
         if not self._walk:
-            return _Places(batch, *parts)
+            return Places(batch, parts[0], parts[1], tuple(parts))
         places = self._walk.outputs(parts)
         for place, extent in self._walk.doubtful(places):
             inside = scope.write(f"{place} < {extent.code}").code
             scope.lines.append(f"n_in = n_in & ({inside})")
         outputs = self._walk.window.places
-        return _Places(batch, Joint.of(places[:-1], outputs[:-1]), places[-1])
+        return Places(batch, Joint.of(places[:-1], outputs[:-1]), places[-1], tuple(parts))
 
-    def _depth_loop(self, scope: Scope, places: "_Places", split: int) -> list[str]:
-        """Lines of the loop that sums up products."""
+
+class Direct(Contraction):
+    """Operands are read where they lie, or where a convolution's have been turned to."""
+
+    def __init__(
+        self, contract: Contract, plan: Plan, stored: dict[int, Any], turned: Turned
+    ) -> None:
+        super().__init__(contract, plan, stored, Walk.through(contract.form))
+        self._turned = turned
+        self._before = stored
+        self._stored = self._with_operands_turned()
+
+    def _loop(self, scope: Scope, places: "Places", split: int) -> list[str]:
         form, plan, walk = self._form, self._plan, self._walk
         body = scope.child("step")
         left_depth: str = "ka"
@@ -208,21 +259,15 @@ class Contraction:
         else:
             start, along = "step * TILE_K", form.depth
             steps = f"tl.cdiv({scope.write(form.depth.code).code}, TILE_K)"
-        add_tile(body, _LEFT_DEPTH, start, along, plan)
-        add_tile(body, _RIGHT_DEPTH, start, along, plan)
+        add_tile(body, self.axes.left, start, along, plan)
+        add_tile(body, self.axes.right, start, along, plan)
         if split > 1:
             body.lines += [f"{side}_in = {side}_in & (step < {steps})" for side in ("ka", "kb")]
         left = self._operand(body, 0, form.left(places.batch, "m", left_depth), "[TILE_M, TILE_K]")
         index = form.right(places.batch, right_depth, places.line, places.column)
         right = self._operand(body, 1, index, "[TILE_K, TILE_N]")
         body.lines.append(f'sum = tl.dot({left}, {right}, sum, input_precision="{plan.precision}")')
-        if split == 1:
-            return [f"for step in range(0, {steps}):", *(f"    {line}" for line in body.lines)]
-        own = f"step = part * tl.cdiv({steps}, {split}) + own_step"
-        return [
-            f"for own_step in range(0, tl.cdiv({steps}, {split})):",
-            *(f"    {line}" for line in (own, *body.lines)),
-        ]
+        return looped(body.lines, steps, split)
 
     def _operand(self, scope: Scope, number: int, index: Index, shape: str) -> str:
         value = self.contract.inputs[number]
@@ -268,13 +313,11 @@ class Contraction:
         return found
 
     def _chosen_tiling(self) -> Tiling:
-        if self._plan.tile != "auto":
-            return Tiling(*(int(side) for side in self._plan.tile.split("x")))
-        rows = _side(self._form.rows, 128)
+        rows = side_of(self._form.rows, 128)
         most = _ALONG_DEPTH if self._right_runs_along_depth() else _ACROSS_DEPTH
-        columns = _side(self.columns, most if rows > 64 else 2 * most)
+        columns = side_of(self.columns, most if rows > 64 else 2 * most)
         depth = self._walk.channels if self._walk else self._form.depth
-        return Tiling(rows, columns, _side(depth, 32))
+        return Tiling(rows, columns, side_of(depth, 32))
 
     def _right_runs_along_depth(self) -> bool:
         if self._walk:
@@ -282,11 +325,24 @@ class Contraction:
         return self._form.right_along == "k"
 
 
-class _Places(NamedTuple):
+class Places(NamedTuple):
     batch: str
     line: str
     column: str
+    parts: tuple[str, ...]
+    """Along each axis, as the walk counts them: of a phase, where there are several."""
 
 
-def _side(extent: Extent, most: int) -> int:
+def looped(lines: list[str], steps: str, split: int) -> list[str]:
+    """A loop over all steps, or over one program's share of them."""
+    if split == 1:
+        return [f"for step in range(0, {steps}):", *(f"    {line}" for line in lines)]
+    own = f"step = part * tl.cdiv({steps}, {split}) + own_step"
+    return [
+        f"for own_step in range(0, tl.cdiv({steps}, {split})):",
+        *(f"    {line}" for line in (own, *lines)),
+    ]
+
+
+def side_of(extent: Extent, most: int) -> int:
     return max(_LEAST, min(most, padded(extent)))

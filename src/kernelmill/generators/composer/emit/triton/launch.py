@@ -24,12 +24,19 @@ class Launch(NamedTuple):
 
 
 def add_tile(
-    scope: Scope, tile: Tile, start: str, extent: Extent, plan: Plan, among: str = ""
+    scope: Scope,
+    tile: Tile,
+    start: str,
+    extent: Extent,
+    plan: Plan,
+    among: str = "",
+    foreseen: bool = True,
 ) -> None:
     """Define a tile, and which of its places exist: all of them where sizes fit.
 
     `among` is how many programs share the extent, where each takes as many tiles as the others:
-    the last ones may lie beyond its end.
+    the last ones may lie beyond its end. An extent that is not `foreseen` is another in every
+    program.
     """
     frame = scope.frame
     frame.add_tile(tile)
@@ -38,7 +45,7 @@ def add_tile(
     places = f"tl.arange(0, {tile.block}){_PLACED[frame.rank][tile.axis]}"
     scope.lines.append(f"{tile.name} = {start} + {places}" if start else f"{tile.name} = {places}")
     scope.lines.append(f"{tile.mask} = {tile.name} < {size.code}")
-    if extent.fixed or plan.specialise:
+    if foreseen and (extent.fixed or plan.specialise):
         every = f"tl.full({frame.shape(frozenset({tile.name}))}, True, tl.int1)"
         step = f"({tile.block} * {among})" if among else tile.block
         scope.lines.append(f"if {size.within(8)} % {step} == 0:")

@@ -1,15 +1,17 @@
 """A candidate in Triton: a kernel for every value that is stored."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import ClassVar
 
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.scope import Unfit
 from kernelmill.generators.composer.emit.triton.apart import emit_apart
 from kernelmill.generators.composer.emit.triton.attention import WIDEST, emit_attention
-from kernelmill.generators.composer.emit.triton.contraction import Contraction, Sums
+from kernelmill.generators.composer.emit.triton.contraction import Contraction, Direct, Sums
 from kernelmill.generators.composer.emit.triton.launch import Launch, padded
 from kernelmill.generators.composer.emit.triton.model import Model
+from kernelmill.generators.composer.emit.triton.plane_products import PlaneProducts
+from kernelmill.generators.composer.emit.triton.planes import COUNT, Packed, emit_planes
 from kernelmill.generators.composer.emit.triton.rows import Long, Parts, Share, emit_nest
 from kernelmill.generators.composer.emit.triton.scans import emit_scan, scan_under
 from kernelmill.generators.composer.emit.triton.walk import Turned
@@ -27,6 +29,7 @@ class TritonProgram(Storing):
     def __init__(self, graph: Graph, plan: Plan) -> None:
         self.launches: list[Launch] = []
         self._turned = Turned()
+        self._planes: dict[tuple[Hashable, ...], Buffer] = {}
         super().__init__(graph, plan)
 
     def files(self, task: Task) -> dict[str, str]:
@@ -63,6 +66,22 @@ class TritonProgram(Storing):
         else:
             self.launches.append(emit_attention(value, target, self._plan, self._stored))
 
+    def _contraction(self, contract: Contract) -> Contraction:
+        if self._plan.precision == "bf16x6":
+            return PlaneProducts(contract, self._plan, self._stored, self._pack)
+        return Direct(contract, self._plan, self._stored, self._turned)
+
+    def _pack(self, packed: Packed) -> Buffer:
+        """An operand in planes, stored once however many contractions want it."""
+        if packed.key not in self._planes:
+            shape = [Extent(str(COUNT), COUNT), *packed.value.shape]
+            target = Buffer(f"stored_{len(self._scratch)}", shape, "bfloat16")
+            self.launches.append(emit_planes(packed, target, self._plan, self._stored))
+            self._scratch.append(target)
+            self._keep.append(packed.value)
+            self._planes[packed.key] = target
+        return self._planes[packed.key]
+
     def _share(self, folds: Sequence[Reduce]) -> None:
         """Have several programs fold a part of every row each; who needs the results joins them."""
         share = Share(folds, self._plan, self._stored)
@@ -84,7 +103,7 @@ class TritonProgram(Storing):
             left, right = contract.inputs
             self._stand_in(contract, summed_products(left, right, contract.shape))
             return False
-        contraction = Contraction(contract, self._plan, self._stored, self._turned)
+        contraction = self._contraction(contract)
         split = contraction.split
         try:
             if split == 1:

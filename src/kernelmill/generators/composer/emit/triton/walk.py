@@ -24,7 +24,7 @@ class Walk:
         self._moves = window.moves
         self._sizes = [Extent(str(m.kernel), m.kernel) for m in self._moves]
         self.channels = Extent(str(window.channels), window.channels)
-        self.phases = prod(move.up for move in self._moves)
+        self.phases: int = prod(move.up for move in self._moves)
         self.count = prod(move.kernel for move in self._moves)
 
     @classmethod
@@ -40,7 +40,7 @@ class Walk:
         """How many there are, in the kernel."""
         if self.phases == 1:
             return str(self.count)
-        return " * ".join(extent.code for extent in self._tap_extents())
+        return " * ".join(extent.code for extent in self.tap_extents())
 
     @property
     def places(self) -> list[Extent]:
@@ -73,13 +73,38 @@ class Walk:
 
     def depth(self, channel: str) -> Joint:
         """A channel and the tap of this step, as a place in the depth of the contraction."""
-        taps = unravel("tap", self._tap_extents())
-        if self.phases > 1:
-            taps = tuple(
-                tap if move.up == 1 else f"first{axis} + {atom(tap)} * {_step(move)}"
-                for axis, (tap, move) in enumerate(zip(taps, self._moves, strict=True))
-            )
+        taps = self.numbers(unravel("tap", self.tap_extents()))
         return Joint.of([channel, *taps], [self.channels, *self._sizes])
+
+    def numbers(self, taps: Sequence[str]) -> list[str]:
+        """Which taps of the window those of a phase are."""
+        return [
+            tap if move.up == 1 else f"first{axis} + {atom(tap)} * {_step(move)}"
+            for axis, (tap, move) in enumerate(zip(taps, self._moves, strict=True))
+        ]
+
+    def distances(self, taps: Sequence[str], borders: Sequence[int]) -> list[str]:
+        """How far from a place the taps of a phase are, in an input that has a border before it."""
+        found = []
+        for axis, (tap, move, border) in enumerate(zip(taps, self._moves, borders, strict=True)):
+            if move.up == 1:
+                found.append(mul(tap, str(move.dilation)))
+                continue
+            shift = border * move.up - move.pad
+            first = f"(phase{axis} + first{axis} * {move.dilation} + {shift}) / {move.up}"
+            found.append(add(first, mul(tap, str(_step(move) * move.dilation // move.up))))
+        return found
+
+    def reach(self, borders: Sequence[int]) -> list[Extent]:
+        """How much of such an input windows meet."""
+        found = []
+        for extent, move, border in zip(self.places, self._moves, borders, strict=True):
+            last = (move.up - 1 + (move.kernel - 1) * move.dilation
+                    + border * move.up - move.pad) // move.up  # fmt: skip
+            value = (extent.value - 1) * move.stride + last + 1
+            code = f"({extent.code} - 1) * {move.stride} + {last + 1}"
+            found.append(Extent(str(value) if extent.fixed else code, value))
+        return found
 
     def phase_lines(self) -> list[str]:
         """Which phase a program has; the first of its taps, and how many there are."""
@@ -104,7 +129,8 @@ class Walk:
                 )
         return lines
 
-    def _tap_extents(self) -> list[Extent]:
+    def tap_extents(self) -> list[Extent]:
+        """How many taps a place meets along each axis."""
         return [
             size if move.up == 1 else Extent(f"taps{axis}", -(-move.kernel // move.up))
             for axis, (size, move) in enumerate(zip(self._sizes, self._moves, strict=True))

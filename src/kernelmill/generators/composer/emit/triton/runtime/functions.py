@@ -165,6 +165,15 @@ def logaddexp(a, b):
 
 
 @triton.jit
+def parts_of(x):
+    high = tl.cast(x, tl.bfloat16)
+    rest = x - tl.cast(high, tl.float32)
+    middle = tl.cast(rest, tl.bfloat16)
+    low = tl.cast(rest - tl.cast(middle, tl.float32), tl.bfloat16)
+    return high, middle, low
+
+
+@triton.jit
 def times(a, b):
     return a * b
 

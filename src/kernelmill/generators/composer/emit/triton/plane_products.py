@@ -1,0 +1,124 @@
+"""Contractions whose operands are in planes."""
+
+from collections.abc import Callable
+from typing import Any
+
+from kernelmill.generators.composer.decisions import Plan
+from kernelmill.generators.composer.emit.triton.contraction import (
+    LYING,
+    UPRIGHT,
+    Axes,
+    Contraction,
+    Places,
+    Tiling,
+    looped,
+    side_of,
+)
+from kernelmill.generators.composer.emit.triton.launch import add_tile
+from kernelmill.generators.composer.emit.triton.planes import (
+    COUNT,
+    PRODUCTS,
+    Packed,
+    Planes,
+    WindowPlanes,
+)
+from kernelmill.generators.composer.emit.triton.scope import Scope
+from kernelmill.generators.composer.emit.triton.walk import Walk
+from kernelmill.generators.composer.graph import Extent
+from kernelmill.generators.composer.index import add, mul, product
+from kernelmill.generators.composer.values import Buffer, Contract
+
+_SIDE, _DEPTH = 128, 32
+_SHORT_DEPTH = 16
+_LYING_ROWS = 64
+"""Up to this many rows are columns to the tensor cores, which want many rows."""
+_MOST_STAGES = 4
+_SHARED_BYTES = 220_000
+"""Of a multiprocessor's fast memory, a little less than there is."""
+_BYTES = 2 * COUNT
+
+
+class PlaneProducts(Contraction):
+    def __init__(
+        self,
+        contract: Contract,
+        plan: Plan,
+        stored: dict[int, Any],
+        pack: Callable[[Packed], Buffer],
+    ) -> None:
+        """`pack` has an operand stored in planes; it raises Unfit for what must be before."""
+        window = contract.form.window
+        walk = Walk(window) if window else None
+        super().__init__(contract, plan, stored, walk)
+        shared = self._shares_left
+        self._planes = WindowPlanes(contract, shared, walk) if walk else Planes(contract, shared)
+        self._packed = [pack(one) for one in self._planes.operands()]
+
+    @property
+    def axes(self) -> Axes:  # type: ignore[override]
+        rows, columns, _ = self.tiling
+        return LYING if rows <= _LYING_ROWS and rows < columns else UPRIGHT
+
+    @property
+    def _stages(self) -> int:
+        rows, columns, depth = self.tiling
+        if rows * columns < _SIDE * _SIDE:
+            return _MOST_STAGES - 1  # two programs fit beside each other then
+        return max(2, min(_MOST_STAGES, _SHARED_BYTES // (_BYTES * depth * (rows + columns))))
+
+    def _chosen_tiling(self) -> Tiling:
+        depth = self._planes.depth
+        rows, columns = side_of(self._form.rows, _SIDE), side_of(self.columns, _SIDE)
+        return Tiling(rows, columns, _fitting(depth))
+
+    def _loop(self, scope: Scope, places: Places, split: int) -> list[str]:
+        """The parts of a step are summed up apart: tensor cores drop what is far smaller than the
+        sum they add it to."""
+        axes, depth = self.axes, self._planes.depth
+        body = scope.child("step")
+        for tile in (axes.left, axes.right):
+            add_tile(body, tile, "step * TILE_K", depth, self._plan, foreseen=self._planes.even)
+            body.lines.append(f"{tile.name} = {tile.name}.to(INDEX)")
+        self._add_loads(scope, body, places)
+        total = ""
+        for ours, theirs in PRODUCTS:
+            factors = [f"left{ours}", f"right{theirs}"]
+            if axes is LYING:
+                factors.reverse()
+            body.lines.append(f"parts = tl.dot({', '.join(factors)}{total})")
+            total = ", parts"
+        body.lines.append("sum += parts")
+        steps = f"tl.cdiv({scope.write(depth.code).code}, TILE_K)"
+        return looped(body.lines, steps, split)
+
+    def _add_loads(self, scope: Scope, body: Scope, places: Places) -> None:
+        """A tile of every plane; what does not change from step to step is outside."""
+        left, right = self._packed
+        sides = {
+            "left": self._planes.left(left.shape[1:], places.batch, "m", "ka"),
+            "right": self._planes.right(right.shape[1:], places.batch, places.parts, "kb"),
+        }
+        for name, side in sides.items():
+            scope.lines.append(f"{name}_at = {scope.write(side.base).code}")
+            body.lines.append(f"{name}_deep = {scope.write(side.depth).code}")
+        if self._planes.run > 1:
+            run = [1, 1]
+            run[self.axes.right.axis] = self._planes.run
+            hint = f"tl.multiple_of(right_deep, {tuple(run)})"
+            body.lines.append(f"right_deep = tl.max_contiguous({hint}, {tuple(run)})")
+        for name, buffer, masks in (
+            ("left", left, "m_in & ka_in"),
+            ("right", right, "kb_in & n_in"),
+        ):
+            scope.frame.memory[buffer.name] = buffer
+            size = scope.write(product(buffer.shape[1:]).code).within(8)
+            body.lines.append(f"{name}s = {buffer.name} + {name}_at + {name}_deep")
+            for number in range(COUNT):
+                at = add(f"{name}s", mul(str(number), size))
+                body.lines.append(f"{name}{number} = tl.load({at}, mask={masks}, other=0)")
+
+
+def _fitting(depth: Extent) -> int:
+    """As deep as pays, but not half empty in the last step of a few."""
+    waste = -depth.value % _DEPTH
+    return _SHORT_DEPTH if waste >= _SHORT_DEPTH and depth.value < 8 * _DEPTH else _DEPTH

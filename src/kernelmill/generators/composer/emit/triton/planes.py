@@ -1,0 +1,300 @@
+"""Operands of a contraction in three planes of bfloat16, a third of every float's digits in each.
+
+Tensor cores multiply planes and add up in float32. Six of the nine products are as exact as whole
+floats would be: what the others hold lies behind a float's last digit. Split beforehand, tiles go
+from memory to the tensor cores as they are; the image of a convolution is also given its border,
+and channels that are neighbours, so that a tile's place in it is a column's plus a depth's.
+"""
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+from kernelmill.generators.composer.decisions import Plan
+from kernelmill.generators.composer.emit.triton.code import host
+from kernelmill.generators.composer.emit.triton.folds import WindowFolding
+from kernelmill.generators.composer.emit.triton.launch import (
+    Launch,
+    add_tile,
+    blocks,
+    new_scope,
+    padded,
+    program_id,
+)
+from kernelmill.generators.composer.emit.triton.scope import Tile
+from kernelmill.generators.composer.emit.triton.walk import Walk
+from kernelmill.generators.composer.graph import Extent
+from kernelmill.generators.composer.index import Index, add, atom, mul, product, sub, unravel
+from kernelmill.generators.composer.values import (
+    Buffer,
+    Contract,
+    Guarded,
+    Shape,
+    Value,
+    View,
+)
+
+COUNT = 3
+PRODUCTS = ((2, 0), (0, 2), (1, 1), (1, 0), (0, 1), (0, 0))
+"""Which plane of the left meets which of the right: the smallest first."""
+_ALIGNED = 8
+"""Elements to a copy of sixteen bytes."""
+_FEW = 4
+_TURNED, _LONG, _AREA = 64, 1024, 4096
+"""Sides of a tile that turns its operand, the side of one that does not, and elements of both."""
+_LINES, _ALONG = Tile("i", 0, "TILE_I"), Tile("j", 1, "TILE_J")
+
+
+class Packed(NamedTuple):
+    """An operand as it is to be stored."""
+
+    key: tuple[Hashable, ...]
+    """The same where the same operand is wanted in the same form."""
+    value: Value
+    turned: bool
+    """Whether what are neighbours in it are not neighbours in its source."""
+
+
+class Side(NamedTuple):
+    """Where a tile of an operand lies, as code: where its row or column does, and how deep."""
+
+    base: str
+    depth: str
+
+
+def emit_planes(packed: Packed, target: Buffer, plan: Plan, stored: dict[int, Buffer]) -> Launch:
+    """Split a value into its planes. Raises Unfit for what must be stored before."""
+    value = packed.value
+    *lead, lines, along = value.shape
+    scope = new_scope(2, stored)
+    scope.frame.folding = WindowFolding()
+    widths = [f"tl.cdiv({scope.write(e.code).code}, {t.block})"
+              for e, t in ((lines, _LINES), (along, _ALONG))]  # fmt: skip
+    scope.lines += [
+        f"pid = {program_id()}",
+        f"across = pid % {widths[1]}",
+        f"down = pid // {widths[1]} % {widths[0]}",
+        f"outer = pid // ({widths[1]} * {widths[0]})",
+    ]
+    add_tile(scope, _LINES, "down * TILE_I", lines, plan)
+    add_tile(scope, _ALONG, "across * TILE_J", along, plan)
+    index = Index([*unravel("outer", lead), "i", "j"])
+    code = scope.write(scope.value(value, index)).code
+    names = [f"part{number}" for number in range(COUNT)]
+    scope.lines.append(f"{', '.join(names)} = parts_of({code})")
+    for number, name in enumerate(names):
+        scope.frame.types[name] = "float32"
+        scope.frame.depends[name] = scope.frame.tiles_in(code)
+        scope.store(target, Index([str(number), *index]), name)
+    width = min(_TURNED if packed.turned else _LONG, padded(along))
+    height = min(padded(lines), max(1, _AREA // width))
+    constants = {"TILE_I": str(height), "TILE_J": str(width)}
+    counts = [host(product(lead).code), blocks(lines, str(height)), blocks(along, str(width))]
+    grid = " * ".join(f"({count})" for count in counts)
+    return Launch(scope.lines, scope.frame.memory, (grid,), constants, "8")
+
+
+class Planes:
+    """Both operands of one contraction in planes."""
+
+    def __init__(self, contract: Contract, shares_left: bool) -> None:
+        self._contract = contract
+        self._form = contract.form
+        self._shares_left = shares_left
+
+    @property
+    def depth(self) -> Extent:
+        """Of the planes, as a kernel knows it."""
+        return self._form.depth
+
+    @property
+    def even(self) -> bool:
+        """Whether all programs go equally deep."""
+        return True
+
+    @property
+    def run(self) -> int:
+        """How many neighbours in depth are neighbours in memory, where that is hard to see."""
+        return 1
+
+    def operands(self) -> tuple[Packed, Packed]:
+        form, (left, right) = self._form, self._contract.inputs
+        lead = Extent("1", 1) if self._shares_left else form.batch
+        depth = _aligned(form.depth)
+        ours = View(left, [lead, form.rows, form.depth], lambda i: form.left(i[0], i[1], i[2]))
+        if self._along_depth:
+            theirs = View(
+                right, [form.batch, form.columns, form.depth],
+                lambda i: form.right(i[0], i[2], "0", i[1]),
+            )  # fmt: skip
+        else:
+            theirs = View(
+                right, [form.batch, form.depth, form.columns],
+                lambda i: form.right(i[0], i[1], "0", i[2]),
+            )  # fmt: skip
+        return (
+            Packed((id(left), *ours.shape), _widened(ours, depth), form.left_along != "k"),
+            Packed((id(right), *theirs.shape), _widened(theirs, _aligned(theirs.shape[-1])), False),
+        )
+
+    def left(self, shape: Shape, batch: str, row: str, depth: str) -> Side:
+        *_, rows, pitch = shape
+        item = "0" if self._shares_left else batch
+        return Side(mul(atom(add(mul(item, rows.code), row)), pitch.code), depth)
+
+    def right(self, shape: Shape, batch: str, places: Sequence[str], depth: str) -> Side:
+        *_, lines, pitch = shape
+        column = places[-1]
+        if self._along_depth:
+            return Side(mul(atom(add(mul(batch, lines.code), column)), pitch.code), depth)
+        start = mul(mul(batch, lines.code), pitch.code)
+        return Side(add(start, column), mul(depth, pitch.code))
+
+    @property
+    def _along_depth(self) -> bool:
+        return self._form.right_along == "k"
+
+
+class WindowPlanes(Planes):
+    """A convolution's: weights as [group, row, taps x channels], the image with its border."""
+
+    def __init__(self, contract: Contract, shares_left: bool, walk: Walk) -> None:
+        super().__init__(contract, shares_left)
+        self._walk = walk
+        self._window = walk.window
+        self._moves = walk.window.moves
+        channels = walk.window.channels
+        step = _ALIGNED if channels > _FEW else _FEW
+        self._pitch = -(-channels // step) * step
+        self._borders = [-(-move.pad // move.up) for move in self._moves]
+
+    @property
+    def depth(self) -> Extent:
+        if self._walk.phases > 1:
+            value = self._walk.count * self._pitch // self._walk.phases
+            return Extent(f"{self._walk.taps} * {self._pitch}", value)
+        value = self._walk.count * self._pitch
+        return Extent(str(value), value)
+
+    @property
+    def even(self) -> bool:
+        return self._walk.phases == 1
+
+    @property
+    def run(self) -> int:
+        return min(_ALIGNED, self._pitch)
+
+    def operands(self) -> tuple[Packed, Packed]:
+        weights, image = self._weights(), self._image()
+        source = id(self._window.source)
+        return (
+            Packed((id(self._contract.inputs[0]), *weights.shape), weights, True),
+            Packed((source, *self._borders, *image.shape), image, True),
+        )
+
+    def left(self, shape: Shape, batch: str, row: str, depth: str) -> Side:
+        *_, rows, pitch = shape
+        group = self._group(batch)[1]
+        base = mul(atom(add(mul(group, rows.code), row)), pitch.code)
+        if self._walk.phases == 1:
+            return Side(base, depth)
+        *taps, channel = self._taps(depth)
+        tap = Index(self._walk.numbers(taps)).ravel(self._sizes)
+        return Side(base, add(mul(tap, str(self._pitch)), channel))
+
+    def right(self, shape: Shape, batch: str, places: Sequence[str], depth: str) -> Side:
+        image, group = self._group(batch)
+        starts = [
+            mul(place, str(move.stride)) for place, move in zip(places, self._moves, strict=True)
+        ]
+        *taps, channel = self._taps(depth)
+        steps = self._walk.distances(taps, self._borders)
+        within = add(mul(group, str(self._pitch)), "0")
+        return Side(
+            Index([image, *starts, within]).ravel(shape),
+            Index(["0", *steps, channel]).ravel(shape),
+        )
+
+    @property
+    def _sizes(self) -> list[Extent]:
+        return [Extent(str(move.kernel), move.kernel) for move in self._moves]
+
+    def _taps(self, depth: str) -> tuple[str, ...]:
+        """The taps and the channel at a depth."""
+        channels = Extent(str(self._pitch), self._pitch)
+        return unravel(depth, [*self._walk.tap_extents(), channels])
+
+    def _group(self, batch: str) -> tuple[str, str]:
+        """Which image, and which of its groups of channels."""
+        groups = self._window.groups
+        if groups == 1:
+            return batch, "0"
+        return f"{atom(batch)} / {groups}", f"{atom(batch)} % {groups}"
+
+    def _weights(self) -> Value:
+        kernel = self._contract.inputs[0]
+        groups, rows = self._window.groups, self._form.rows
+        pitch = Extent(str(self._pitch), self._pitch)
+        depth = product([*self._sizes, pitch])
+        shape = [Extent(str(groups), groups), rows, depth]
+
+        def remap(index: Index) -> Index:
+            *taps, channel = unravel(index[2], [*self._sizes, pitch])
+            return Index([add(mul(index[0], rows.code), index[1]), channel, *taps])
+
+        def exists(index: Index) -> str:
+            return f"{atom(remap(index)[1])} < {self._window.channels}"
+
+        if self._pitch == self._window.channels:
+            return View(kernel, shape, remap)
+        return Guarded(kernel, shape, remap, exists, "0")
+
+    def _image(self) -> Value:
+        source, window, pitch = self._window.source, self._window, self._pitch
+        width = window.groups * pitch
+        sizes = self._walk.reach(self._borders)
+        shape = [source.shape[0], *sizes, Extent(str(width), width)]
+
+        def channel(index: Index) -> str:
+            if pitch == window.channels or window.groups == 1:
+                return index[-1]
+            group = mul(f"{atom(index[-1])} / {pitch}", str(window.channels))
+            return add(group, f"{atom(index[-1])} % {pitch}")
+
+        def remap(index: Index) -> Index:
+            places = [
+                sub(place, str(border)) if border >= 0 else add(place, str(-border))
+                for place, border in zip(index.parts[1:-1], self._borders, strict=True)
+            ]
+            return Index([index[0], channel(index), *places])
+
+        def exists(index: Index) -> str:
+            places = remap(index).parts[2:]
+            tests = []
+            for place, border, size, reach in zip(
+                places, self._borders, source.shape[2:], sizes, strict=True
+            ):
+                if border > 0:
+                    tests.append(f"{atom(place)} >= 0")
+                if not (size.fixed and reach.fixed and reach.value - border <= size.value):
+                    tests.append(f"{atom(place)} < {size.code}")
+            if pitch != window.channels:
+                tests.append(f"{atom(index[-1])} % {pitch} < {window.channels}")
+            return " && ".join(tests) or "true"
+
+        return Guarded(source, shape, remap, exists, "0")
+
+
+def _aligned(extent: Extent) -> Extent:
+    value = -(-extent.value // _ALIGNED) * _ALIGNED
+    if extent.fixed:
+        return Extent(str(value), value)
+    return Extent(f"floordiv({extent.code} + {_ALIGNED - 1}, {_ALIGNED}) * {_ALIGNED}", value)
+
+
+def _widened(value: View, along: Extent) -> Value:
+    """With a last axis of this size, and nothing in what it has more."""
+    last = value.shape[-1]
+    if last == along:
+        return value
+    shape = [*value.shape[:-1], along]
+    return Guarded(value, shape, lambda i: i, lambda i: f"{atom(i[-1])} < {last.code}", "0")
