@@ -42,7 +42,8 @@ def run_campaign(
         panel = Panel((crew.judge, *crew.beside))
         loop = Loop(workspace, campaign, panel, crew.generator, crew.strategy, limits, watcher)
         ending = loop.run()
-        if ending in (Ending.COMPLETE, Ending.OUT_OF_MONEY) and campaign.settings.compiled:
+        wanted = campaign.settings.compiled and not backend.exact
+        if wanted and ending in (Ending.COMPLETE, Ending.OUT_OF_MONEY):
             measure_champions(workspace, campaign, panel, limits, watcher)
         write_best(workspace, campaign.settings.backend)
     workspace.note(campaign, "ended", ending)
