@@ -53,8 +53,8 @@ class Session(ABC):
     """A kernel in a cell with its tool chain, for as many calls as wanted.
 
     Methods raise `RunFailed` for the kernel's own mistakes where the tool chain can say what they
-    are, and `CellFailure` where the cell does not answer (it crashed, it takes too long); nothing
-    else. Calls know nothing of each other. The cell is nobody's friend: what it says of its own
+    are, `BuildFailed` where it builds for the shapes of a call and cannot, and `CellFailure` where
+    the cell does not answer (it crashed, it takes too long); nothing else. Calls know nothing of each other. The cell is nobody's friend: what it says of its own
     speed must come from a part of it that the kernel cannot reach.
     """
 
@@ -106,7 +106,7 @@ class ModelledBackend(Backend):
     def open(
         self, candidate: Candidate, built: Built, init: InitArguments, zygote: Zygote
     ) -> Session:
-        """A cell of its own for a built candidate. Raises CellFailure or RunFailed."""
+        """A cell of its own for a built candidate. Raises CellFailure or CandidateFailed."""
 
     @abstractmethod
     def open_baseline(self, task: Task, init: InitArguments, zygote: Zygote) -> Session:

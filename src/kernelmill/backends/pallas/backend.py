@@ -1,13 +1,14 @@
 """Pallas candidates: Python that is traced to kernels for a TPU."""
 
 import threading
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from kernelmill.backends.base import Built, Finding, Requirement
 from kernelmill.backends.environments import Environment
 from kernelmill.backends.modelled import ModelledBackend, Peak, Session
 from kernelmill.backends.pallas.chips import CHIPS
 from kernelmill.backends.pallas.session import ENGINE, TRACING, CandidateSession
+from kernelmill.backends.pallas.xla.baseline import EXPORTING, BaselineSession
 from kernelmill.candidate import Candidate
 from kernelmill.sandbox import Zygote
 from kernelmill.tasks.task import Task
@@ -24,6 +25,7 @@ class PallasBackend(ModelledBackend):
     chips = tuple(CHIPS)
     clock = "libtpu's static cycle estimate over the chip's clock, or HBM traffic over bandwidth"
     baseline = "XLA"
+    zygote_modules = (EXPORTING,)
     environment = Environment("pallas", Path(__file__).with_name("requirements.txt"))
 
     def __init__(self, chip: str = "") -> None:
@@ -61,7 +63,7 @@ class PallasBackend(ModelledBackend):
         return CandidateSession(self.chip, candidate, init, self._toolchain_zygote())
 
     def open_baseline(self, task: Task, init: InitArguments, zygote: Zygote) -> Session:
-        raise NotImplementedError
+        return BaselineSession(self.chip, task, zygote, self._toolchain_zygote())
 
     def _toolchain_zygote(self) -> Zygote:
         """A warm process with JAX in it, under the tool chain's own Python."""
