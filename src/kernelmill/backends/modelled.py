@@ -85,8 +85,6 @@ class ModelledBackend(Backend):
 
     device = Device.MODELLED
     scale = "npu"
-    chips: ClassVar[tuple[str, ...]]
-    """What NAME:CHIP may ask for; the first is meant where it asks for none."""
     clock: ClassVar[str]
     """How the time of a call is modelled, in words for the evidence."""
     baseline: ClassVar[str]
