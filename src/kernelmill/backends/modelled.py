@@ -54,8 +54,9 @@ class Session(ABC):
 
     Methods raise `RunFailed` for the kernel's own mistakes where the tool chain can say what they
     are, `BuildFailed` where it builds for the shapes of a call and cannot, and `CellFailure` where
-    the cell does not answer (it crashed, it takes too long); nothing else. Calls know nothing of each other. The cell is nobody's friend: what it says of its own
-    speed must come from a part of it that the kernel cannot reach.
+    the cell does not answer (it crashed, it takes too long); nothing else. Calls know nothing of
+    each other. The cell is nobody's friend: what it says of its own speed must come from a part of
+    it that the kernel cannot reach.
     """
 
     @abstractmethod

@@ -8,6 +8,7 @@ from kernelmill.backends.environments import Environment
 from kernelmill.backends.modelled import ModelledBackend, Peak, Session
 from kernelmill.backends.pallas.chips import CHIPS
 from kernelmill.backends.pallas.session import ENGINE, TRACING, CandidateSession
+from kernelmill.backends.pallas.source_rules import check
 from kernelmill.backends.pallas.xla.baseline import EXPORTING, BaselineSession
 from kernelmill.candidate import Candidate
 from kernelmill.sandbox import Zygote
@@ -47,7 +48,12 @@ class PallasBackend(ModelledBackend):
         return ", ".join(pin.replace("==", " ") for pin in self.environment.pins()[:3])
 
     def inspect_sources(self, candidate: Candidate) -> list[Finding]:
-        return []
+        return [
+            finding
+            for file, text in candidate.files.items()
+            if PurePosixPath(file).suffix == ".py"
+            for finding in check(text, file, entry=file == self.entry)
+        ]
 
     def build(self, candidate: Candidate, zygote: Zygote) -> Built:
         """A kernel is compiled for the shapes of a call: there is nothing to build before it."""

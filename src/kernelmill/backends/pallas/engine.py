@@ -38,7 +38,7 @@ _SEED_BITS = 31
 
 def run_engine(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
     """Entry."""
-    engine = _Engine(arguments["chip"], Path(scratch))
+    engine = _Engine(arguments["chip"], Path(scratch), arguments["profiled"])
     server = Server(channel, Path(scratch))
     server.also("take", engine.take)
     server.also("translate", engine.translate)
@@ -50,8 +50,9 @@ def run_engine(channel: Channel, arguments: dict[str, Any], scratch: str) -> Non
 class _Engine:
     """Holds one traced function at a time."""
 
-    def __init__(self, chip: str, scratch: Path) -> None:
+    def __init__(self, chip: str, scratch: Path, profiled: bool) -> None:
         self._chip = CHIPS[chip]
+        self._profiled = profiled
         self._dumps = scratch / "dumps"
         self._place: Any = None
         self._function: core.ClosedJaxpr | None = None
@@ -106,7 +107,7 @@ class _Engine:
     def compile(self, message: Message) -> tuple[Compiled, tuple[int, ...]]:
         assert self._function is not None
         if self._place is None:
-            self._place = compiler_for(self._chip, self._dumps)
+            self._place = compiler_for(self._chip, self._dumps, self._profiled)
         shutil.rmtree(self._dumps, ignore_errors=True)
         self._dumps.mkdir()
         function = for_compiler(self._function)

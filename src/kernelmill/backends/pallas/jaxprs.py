@@ -17,8 +17,8 @@ from jax._src import core, source_info_util
 from jax._src.linear_util import DebugInfo, WrappedFun, wrap_init
 
 _CLASSES = {
-    "jax._src.core": """ClosedJaxpr Jaxpr JaxprEqn JaxprEqnContext Literal ManualAxisType MemorySpace
-        ShapedArray Var DropVar""",
+    "jax._src.core": """ClosedJaxpr DropVar Jaxpr JaxprEqn JaxprEqnContext Literal ManualAxisType
+        MemorySpace ShapedArray Var""",
     "jax._src.indexing": "Slice",
     "jax._src.linear_util": "DebugInfo",
     "jax._src.literals": "TypedInt TypedFloat TypedNdArray",

@@ -15,7 +15,12 @@ import numpy.typing as npt
 from kernelmill.backends.base import BuildFailed
 from kernelmill.backends.modelled import Estimate, RunFailed, Session
 from kernelmill.backends.pallas.chips import CHIPS
-from kernelmill.backends.pallas.diagnostics import compile_failure, run_failure, trace_failure
+from kernelmill.backends.pallas.diagnostics import (
+    compile_failure,
+    crash_failure,
+    run_failure,
+    trace_failure,
+)
 from kernelmill.backends.pallas.modelling import model
 from kernelmill.backends.pallas.protocol import (
     Compiled,
@@ -96,10 +101,17 @@ class TracedSession(Session):
     compile_seconds = 90.0
 
     def __init__(self, chip: str, zygote: Zygote) -> None:
+        """`zygote` is the tool chain's own. Raises CellFailure."""
         self._chip = chip
-        self._engine = zygote.spawn(f"{ENGINE}:run_engine", {"chip": chip}, _POLICY)
+        self._zygote = zygote
+        self._engine = self._start_engine(profiled=True)
         self._current: _Current | None = None
         self._compiled: dict[tuple[Kind, ...], Compiled] = {}
+
+    def _start_engine(self, profiled: bool) -> Cell:
+        """Without a profile it tells what is moved, and no cycles."""
+        arguments = {"chip": self._chip, "profiled": profiled}
+        return self._zygote.spawn(f"{ENGINE}:run_engine", arguments, _POLICY)
 
     @abstractmethod
     def _bring(self, arguments: CallArguments, seconds: float) -> Taken:
@@ -162,10 +174,7 @@ class TracedSession(Session):
         except CellLimitExceeded as failure:
             raise BuildFailed("limit", f"the compiler went {failure}", ()) from failure
         except CellCrashed as failure:
-            raise BuildFailed(
-                "crash", f"the compiler {failure}", (),
-                "a shape or layout that Mosaic does not expect: simpler, aligned to 8 x 128",
-            ) from failure  # fmt: skip
+            raise crash_failure(failure, self._engine.log()) from failure
 
 
 class CandidateSession(TracedSession):

@@ -11,7 +11,7 @@ from kernelmill.backends.pallas.rewriting import kernels
 
 
 def moved_bytes(function: core.ClosedJaxpr, compiled: Any) -> int:
-    """Of the kernels by their blocks; of all else by XLA's count, which knows nothing of kernels."""
+    """Of the kernels by their blocks; of all else by XLA's count, which leaves kernels out."""
     others = int(compiled.cost_analysis().get("bytes accessed", 0))
     return others + sum(_by_blocks(equation) for equation in kernels(function.jaxpr))
 
