@@ -115,10 +115,11 @@ class _Walk:
                     yield self._finding("state", inner, what, "keep nothing between calls")
 
     def _expression(self, node: ast.AST) -> Iterator[Finding]:
-        if isinstance(node, ast.Name) and (node.id in _FORBIDDEN or _is_hidden(node.id)):
-            yield self._finding("forbidden-name", node, f"uses {node.id}")
+        if isinstance(node, ast.Name):
+            if node.id in _FORBIDDEN or node.id.startswith("__"):
+                yield self._finding("forbidden-name", node, f"uses {node.id}")
         elif isinstance(node, ast.Attribute):
-            if _is_hidden(node.attr):
+            if node.attr.startswith("_") and not _is_own(node):
                 yield self._finding("internals", node, f"reaches for {node.attr}")
             elif node.attr in _CALLBACKS:
                 what = f"uses {ast.unparse(node)}"
@@ -133,8 +134,9 @@ class _Walk:
         return of_jax and node.attr not in allowed | {"experimental"}
 
 
-def _is_hidden(name: str) -> bool:
-    return name.startswith("_") and name not in ("_", "__init__")
+def _is_own(node: ast.Attribute) -> bool:
+    of_self = isinstance(node.value, ast.Name) and node.value.id == "self"
+    return of_self and not node.attr.startswith("__")
 
 
 def _changes_self(node: ast.AST) -> bool:

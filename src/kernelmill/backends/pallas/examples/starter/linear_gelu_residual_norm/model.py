@@ -1,4 +1,4 @@
-"""Linear, GELU, residual and RMS norm in one pass: the weights stay in VMEM, rows stream through."""
+"""Linear, GELU, residual and RMS norm at once: the weights stay in VMEM, rows stream through."""
 
 import functools
 
