@@ -28,7 +28,7 @@ class Expected(NamedTuple):
 
 
 REFUSED = {
-    "abort": Expected(Gate.BUILD, "unmodelled", "SMEM"),
+    "abort": Expected(Gate.BUILD, "crash", "SIGABRT"),
     "inexact": Expected(Gate.CORRECTNESS, "numerical", "wrong in"),
     "order": Expected(Gate.CORRECTNESS, "numerical", "wrong in"),
     "out_of_bounds": Expected(Gate.CORRECTNESS, "out-of-bounds", "out-of-bounds"),
