@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
+from kernelmill.tasks.fitting import FITTED, WorkLog, fit
 from kernelmill.tasks.task import Constants
 
 
@@ -30,15 +31,54 @@ class TaskModule:
         self._device = torch.device(device)
         self._module = types.ModuleType("kernelmill_task")
         exec(compile(source, "<task>", "exec"), self._module.__dict__)
-        scales = getattr(self._module, "SCALES", {})
-        if scale != "cpu" and scale not in scales and scales:
-            raise UnusableTask(f"it has no sizes for scale {scale!r}, only {', '.join(scales)}")
-        self._module.__dict__.update(scales.get(scale, {}))
+        self.source = source
+        """With the sizes that were found for it, where it declares none for the scale."""
+        if scale in FITTED and scale not in self._scales:
+            self._declare_fitted(scale)
+        elif scale != "cpu" and scale not in self._scales and self._scales:
+            known = ", ".join(self._scales)
+            raise UnusableTask(f"it has no sizes for scale {scale!r}, only {known}")
+        self._module.__dict__.update(self._scales.get(scale, {}))
+
+    @property
+    def _scales(self) -> dict[str, Constants]:
+        return getattr(self._module, "SCALES", {})
 
     @property
     def declared_hidden(self) -> list[Constants] | None:
         """The HIDDEN list of the file; None where it has none."""
         return getattr(self._module, "HIDDEN", None)
+
+    def _declare_fitted(self, scale: str) -> None:
+        """Write the sizes into the source: whoever loads it next need not look for them again."""
+        most = FITTED[scale]
+        lines = [f"SCALES = {self._scales | {scale: self._fit({}, most)}!r}"]
+        if self.declared_hidden is not None:
+            hidden = [constants | self._fit(constants, most) for constants in self.declared_hidden]
+            lines.append(f"HIDDEN = {hidden!r}")
+        text = "\n".join(lines)
+        exec(compile(text, "<task>", "exec"), self._module.__dict__)
+        self.source = f"{self.source}\n{text}\n"
+
+    def _fit(self, constants: Constants, most: int) -> Constants:
+        """What to replace of some sizes, so that a call takes no more operations than this."""
+        declared = [name for hidden in self.declared_hidden or () for name in hidden]
+        known = {name: vars(self._module)[name] for name in declared} | self.free_constants()
+        sizes = {name: int(constants.get(name, value)) for name, value in known.items()}
+        return dict(fit(sizes, most, lambda fitted: self._work(constants | fitted)))
+
+    def _work(self, constants: Constants) -> int | None:
+        """Operations of one call, counted without computing; None where these sizes do not go."""
+        log = WorkLog()
+        try:
+            with self.sized(constants), torch.device("meta"), torch.no_grad():
+                model = self._module.Model(*self._module.get_init_inputs())
+                inputs = self._module.get_inputs()
+                with log:
+                    model(*inputs)
+        except Exception:  # the task's own code may raise anything on sizes it was not made for
+            return None
+        return log.operations
 
     def free_constants(self) -> dict[str, int]:
         """Sizes that get_inputs reads and nothing else depends on."""
