@@ -7,6 +7,13 @@
 #include <type_traits>
 #include <utility>
 
+// Demands vectors of the loop that follows.
+#ifdef __clang__
+#define KM_SIMD _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define KM_SIMD _Pragma("omp simd")
+#endif
+
 namespace km {
 
 constexpr float infinity = inf;

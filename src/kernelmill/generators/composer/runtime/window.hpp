@@ -101,7 +101,7 @@ class Taps {
 template <class Element>
 inline void pad_line(const Window& w, long phase, Range valid, Element element, float* to) {
   for (long j = 0; j < valid.begin; ++j) to[j] = 0.0f;
-#pragma omp simd
+  KM_SIMD
   for (long j = valid.begin; j < valid.end; ++j) to[j] = element(w.x.sample(phase, j));
   for (long j = valid.end; j < w.pitch; ++j) to[j] = 0.0f;
 }

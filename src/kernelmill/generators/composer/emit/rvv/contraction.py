@@ -11,9 +11,15 @@ from kernelmill.generators.composer.values import Buffer, Contract, ContractForm
 
 _FLOATS = 8
 """In one register of 256 bits: what sizes are compared with. Any other length is as right."""
-_TILES = {1: 15, 2: 15, 4: 7, 8: 3}
-"""Rows that leave a vector of columns its own registers, by the registers to a vector."""
-_WORTH_TURNING = 1.5
+_ROWS = {1: 14, 2: 12, 4: 6, 8: 2}
+"""By the registers to a vector: rows that leave one of them free, or sums would be moved about."""
+_USUAL_REGISTERS = 4
+_WIDE_REGISTERS = 2
+_ALONG_ROWS = 6
+_ALONG_COLUMNS = 4
+"""With this few rows, columns are not worth turning: vectors run along the depth."""
+_WORTH_COPYING = 160
+"""Columns of the other side from which on rows are copied rather than read where they lie."""
 _DEPTH_BLOCK = 512
 """Products that are summed in float before the sum joins the others."""
 _WHOLE_DEPTH = 1 << 40
@@ -44,12 +50,10 @@ def _tile(columns: Extent, plan: Plan) -> _Tile:
     if plan.tile != "auto":
         rows, registers = (int(part) for part in plan.tile.split("x"))
         return _Tile(rows, registers)
-    fitting = [n for n in _TILES if n * _FLOATS >= columns.value]
-    registers = fitting[0] if fitting else max(_TILES)
-    if plan.accumulate == "double":
-        registers = min(registers, 4)
-        return _Tile(_TILES[2 * registers], registers)
-    return _Tile(_TILES[registers], registers)
+    wide = plan.accumulate == "double"
+    most = _WIDE_REGISTERS if wide else _USUAL_REGISTERS
+    registers = next((n for n in _ROWS if n * _FLOATS >= columns.value or n == most), most)
+    return _Tile(_ROWS[2 * registers if wide else registers], registers)
 
 
 class _Tiled(Emission):
@@ -57,14 +61,15 @@ class _Tiled(Emission):
         window = self._form.window
         if window is not None and self._plan.operand != "packed":
             lines, right = self._image(window)
+            left = f"km::copied_rows(left, {self._form.copies})"
         else:
             if window is None and self._is_better_turned():
                 self._turn()
-            lines, right = self._operands()
-        form = self._form
+            if self._runs_along():
+                return [*self._shape(), *self._store(result, target), self._along()]
+            lines, left, right = self._operands()
         lines += self._store(result, target)
-        call = f"km::contract<{self._tile}>"
-        return [*lines, f"{call}(shape, km::rows(left, {form.copies}), {right}, store);"]
+        return [*lines, f"km::contract<{self._tile}>(shape, {left}, {right}, store);"]
 
     @property
     def _tile(self) -> str:
@@ -74,19 +79,25 @@ class _Tiled(Emission):
         return tile_code(form.rows, columns, self._plan)
 
     def _is_better_turned(self) -> bool:
-        form = self._form
-        if form.lines.code != "1" or self._plan.side == "columns":
+        form, side = self._form, self._plan.side
+        if form.lines.code != "1" or side == "columns":
             return False
-        if self._plan.side == "rows":
-            return True
-        as_it_is = _vectors(form.columns.value) * form.rows.value
-        turned = _vectors(form.rows.value) * form.columns.value
-        return as_it_is > _WORTH_TURNING * turned
+        rows, columns = form.rows.value, form.columns.value
+        as_it_is = self._cost(rows, columns, form.right_along)
+        turned = self._cost(columns, rows, form.left_along) + rows * columns
+        return side == "rows" or turned < as_it_is
+
+    def _cost(self, rows: int, columns: int, along: str) -> float:
+        """Cycles, about: what is multiplied, and columns that are copied one by one."""
+        depth, registers = self._form.depth.value, _USUAL_REGISTERS
+        vectors = -(-columns // (_FLOATS * registers))
+        tiles = -(-rows // _ROWS[registers])
+        multiplied = vectors * depth * (rows * (registers + 1) + tiles * (registers + 2))
+        return multiplied + (depth * columns if along == "k" else 0)
 
     def _turn(self) -> None:
         """Both operands and the result transposed: what were rows are columns now."""
         form = self._form
-        copy = {"1": "0", form.batch.code: "b"}.get(form.copies, f"b % ({form.copies})")
         self._inputs = self._inputs[::-1]
         self._form = ContractForm(
             form.batch,
@@ -94,44 +105,94 @@ class _Tiled(Emission):
             form.depth,
             form.lines,
             form.rows,
-            left=lambda b, m, k: form.right(b, k, "0", m),
-            right=lambda b, k, r, c: form.left(copy, c, k),
+            left=lambda b, m, k: form.right(b, k, "0", _only(form.columns, m)),
+            right=lambda b, k, r, c: form.left(_copy(form), _only(form.rows, c), k),
             out=lambda b, m, r, c: form.out(b, c, r, m),
             left_along=form.right_along,
             right_along=form.left_along,
             copies=form.batch.code,
         )
 
-    def _operands(self) -> tuple[list[str], str]:
+    def _shape(self) -> list[str]:
         form = self._form
-        lines = self._operand("left", 0, form.left("b", "m", "k"), "long b, long m, long k")
-        lines.append(
-            f"const km::Shape shape{{{form.batch.code}, {form.rows.code}, {form.depth.code}, "
-            f"{form.lines.code}, {form.columns.code}, {form.columns.code}}};"
-        )
-        in_place = self._in_place()
-        if in_place:
-            return lines, in_place
-        place = "long b, long k, long r, long c"
-        lines += self._operand("right", 1, form.right("b", "k", "r", "c"), place)
-        registers = _tile(form.columns, self._plan).registers
-        return lines, f"km::copied<{registers}>(right, shape)"
+        sizes = form.batch, form.rows, form.depth, form.lines, form.columns, form.columns
+        return [f"const km::Shape shape{{{', '.join(extent.code for extent in sizes)}}};"]
 
-    def _in_place(self) -> str:
-        """A right operand that lies in memory, evenly spaced; empty where it does not."""
-        if self._form.lines.code != "1" or self._plan.operand == "packed":
+    def _operands(self) -> tuple[list[str], str, str]:
+        """What stands before the call, the rows and the columns."""
+        form, lines = self._form, self._shape()
+        left, right = self._rows_in_place(), self._columns_in_place()
+        if not left:
+            place = "long b, long m, long k"
+            lines += self._operand("left", 0, form.left("b", "m", "k"), place)
+            left = f"km::copied_rows(left, {form.copies})"
+        if not right:
+            place = "long b, long k, long r, long c"
+            lines += self._operand("right", 1, form.right("b", "k", "r", "c"), place)
+            registers = _tile(form.columns, self._plan).registers
+            right = f"km::copied<{registers}>(right, shape)"
+        return lines, left, right
+
+    def _rows_in_place(self) -> str:
+        """A left operand whose rows lie in memory; empty where it is to be copied."""
+        form, plan = self._form, self._plan
+        few = form.columns.value * form.lines.value < _WORTH_COPYING
+        if plan.operand == "packed" or not (few or plan.operand == "direct"):
             return ""
-        index = self._form.right("b", "k", "0", "c")
-        value = self._stored.get(id(self._inputs[1]), self._inputs[1])
+        row = self._row(0, form.left("b", "m", "k"), "m")
+        if not row:
+            return ""
+        return f"km::rows_in_place([=](long b, long m) {{ return {row}; }}, {form.copies})"
+
+    def _columns_in_place(self) -> str:
+        """A right operand that lies in memory, evenly spaced; empty where it is to be copied."""
+        form, plan = self._form, self._plan
+        address, index = self._address(1, form.right("b", "k", "0", "c"))
+        if form.lines.code != "1" or plan.operand == "packed" or not address:
+            return ""
+        neighbours = separable(index, "k")
+        once = form.rows.value <= _tile(form.columns, plan).rows
+        if not (neighbours or once or plan.operand == "direct"):
+            return ""
+        kind = "true" if neighbours else "false"
+        return f"km::in_place<{kind}>([=](long b, long k, long c) {{ return {address}; }})"
+
+    def _runs_along(self) -> bool:
+        form, plan = self._form, self._plan
+        few = form.rows.value <= _ALONG_ROWS and form.lines.code == "1"
+        if not few or plan.side != "auto" or plan.operand != "auto" or plan.accumulate == "double":
+            return False
+        left, right = self._row(0, form.left("b", "m", "k"), "m"), self._column()
+        return bool(left and right)
+
+    def _along(self) -> str:
+        form = self._form
+        left = self._row(0, form.left(_copy(form), "m", "k"), "m")
+        rows = f"[=](long b, long m) {{ return {left}; }}"
+        columns = f"[=](long b, long c) {{ return {self._column()}; }}"
+        function = f"km::contract_along<{_ALONG_COLUMNS}, {_USUAL_REGISTERS}>"
+        return f"{function}(shape, {rows}, {columns}, store);"
+
+    def _column(self) -> str:
+        return self._row(1, self._form.right("b", "k", "0", "c"), "c")
+
+    def _row(self, number: int, index: Index, name: str) -> str:
+        """Where line `name` of an operand begins, if its elements along k are neighbours."""
+        address, place = self._address(number, index)
+        moved = Index([_renamed(part, name) for part in place])
+        if not address or not separable(moved, "m"):
+            return ""
+        return re.sub(r"\bk\b", "0", address)
+
+    def _address(self, number: int, index: Index) -> tuple[str, Index]:
+        """Where an element of an operand lies, if k and the other index move it by even steps."""
+        value = self._stored.get(id(self._inputs[number]), self._inputs[number])
         while isinstance(value, View):
             index = value.remap(index)
             value = self._stored.get(id(value.inputs[0]), value.inputs[0])
         if not isinstance(value, Buffer) or value.dtype != "float32" or not _is_even(index):
-            return ""
-        neighbours = "true" if separable(index, "k") else "false"
-        address = f"{value.name} + {index.ravel(value.shape)}"
-        place = "long b, long k, long c"
-        return f"km::in_place<{neighbours}>([=]({place}) {{ return {address}; }})"
+            return "", index
+        return f"{value.name} + {index.ravel(value.shape)}", index
 
     def _images(self, element: str) -> list[str]:
         place = "long channel, long z, long y, long x"
@@ -145,11 +206,21 @@ class _Tiled(Emission):
         ]
 
 
-def _vectors(count: int) -> int:
-    return -(-count // (_FLOATS * max(_TILES)))
-
-
 def _is_even(index: Index) -> bool:
-    """Whether an address is a sum of one for b and steps of k and c."""
-    moving = [part for part in index.parts if re.search(r"\b[kc]\b", part)]
+    """Whether an address is a sum of one for b and steps of m, k and c."""
+    moving = [part for part in index.parts if re.search(r"\b[mkc]\b", part)]
     return not any(re.search(r"[/%(]", part) for part in moving)
+
+
+def _renamed(part: str, name: str) -> str:
+    """With k called c, and the name of the line m."""
+    return re.sub(r"\bk\b", "c", re.sub(rf"\b{name}\b", "m", part))
+
+
+def _copy(form: ContractForm) -> str:
+    """Which of the left operands item b uses."""
+    return {"1": "0", form.batch.code: "b"}.get(form.copies, f"b % ({form.copies})")
+
+
+def _only(extent: Extent, place: str) -> str:
+    return "0" if extent.code == "1" else place

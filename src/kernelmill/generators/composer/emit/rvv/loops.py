@@ -10,6 +10,7 @@ _DEMAND = re.compile(r"\s*#pragma omp (?:parallel for ?)?(simd)?.*")
 _REDUCTION = re.compile(r"reduction\((\S+?):(\w+)\)")
 _UNROLLED = re.compile(r"\s*#pragma GCC unroll \d+")
 _HEAD = re.compile(r"(\s*)for \(long (\w+) = (.+); \2 < (.+); \+\+\2\) \{")
+_MASK = " vectorize_predicate(enable)"
 _SIGNS = {"max": ">", "min": "<"}
 
 
@@ -88,19 +89,20 @@ def _by_order(line: str, name: str, sign: str) -> str:
 
 
 def _in_vectors(loop: _Loop, plan: Plan) -> list[str]:
+    """Whole vectors first, then what is left of them."""
     demand = _demand(plan.lmul, plan.unroll)
-    if plan.tail == "masked":
-        return loop.written(loop.start, loop.end, f"{demand} vectorize_predicate(enable)")
+    if plan.tail == "all-masked":
+        return loop.written(loop.start, loop.end, f"{demand}{_MASK}")
     if plan.tail == "scalar":
         return loop.written(loop.start, loop.end, demand)
-    group = plan.lmul * plan.unroll
+    rest = f"{_demand(plan.lmul, 1)}{_MASK}" if plan.tail == "masked" else _demand(1, 1)
     whole = f"whole_{loop.variable}"
-    ends = f"const long {whole} = km::whole<{group}>({loop.start}, {loop.end});"
+    group = plan.lmul * plan.unroll
     return [
         f"{loop.indent}{{",
-        f"{loop.indent}{ends}",
+        f"{loop.indent}const long {whole} = km::whole<{group}>({loop.start}, {loop.end});",
         *loop.written(loop.start, whole, demand),
-        *loop.written(whole, loop.end, _demand(1, 1)),
+        *loop.written(whole, loop.end, rest),
         f"{loop.indent}}}",
     ]
 

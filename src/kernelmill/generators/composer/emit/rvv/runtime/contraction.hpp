@@ -27,15 +27,41 @@ struct Tile {
 
 // ---------------------------------------------------------------- operands
 
-// element(b, m, k); `copies`: how many different matrices there are. Batch item b uses number b % copies,
-// and only that number is passed as b (1: shared weights, groups: grouped convolution, batch: bmm).
+// Rows that are copied, tile by tile: element(b, m, k). `copies`: how many different matrices there are.
+// Batch item b uses number b % copies, and only that number is passed as b (1: shared weights, groups:
+// grouped convolution, batch: bmm).
 template <class Element>
-struct Rows {
+struct CopiedRows {
+  static constexpr bool copied = true;
   Element element;
   long copies;
 };
 template <class Element>
-Rows<Element> rows(Element element, long copies = 1) { return {element, copies}; }
+CopiedRows<Element> copied_rows(Element element, long copies) { return {element, copies}; }
+
+// Rows that lie in memory, evenly spaced, each of neighbours: at(b, m) is where row m begins.
+template <class At>
+struct RowsInPlace {
+  static constexpr bool copied = false;
+  At at;
+  long copies, apart = at(0, 1) - at(0, 0);
+};
+template <class At>
+RowsInPlace<At> rows_in_place(At at, long copies) { return {at, copies}; }
+
+// The scalars of a tile, wherever they are: of row i, u steps ahead.
+template <int M>
+struct Packed {
+  const float* at;
+  KM_FN float get(int i, long u) const { return at[u * M + i]; }
+  KM_FN Packed ahead(long steps) const { return {at + steps * M}; }
+};
+struct Spaced {
+  const float* at;
+  long apart;
+  KM_FN float get(int i, long u) const { return (at + i * apart)[u]; }
+  KM_FN Spaced ahead(long steps) const { return {at + steps, apart}; }
+};
 
 // Where the next vector of columns is.
 struct Steady {
@@ -116,7 +142,7 @@ struct Copied {
     each_run(s, n, count, [&](long lane, long r, long c, long length) {
       for (long k = 0; k < s.k; ++k) {
         float* to = panel + k * count + lane;
-#pragma clang loop vectorize(assume_safety)
+        KM_SIMD
         for (long j = 0; j < length; ++j) to[j] = element(b, k, r, c + j);
       }
     });
@@ -145,23 +171,22 @@ constexpr bool is_straight<Straight<At>> = true;
 
 // ---------------------------------------------------------------- the register tile
 
-// sums += a[0..M) * the next vector of columns, `depth` times; a: [k][M].
-template <class T, class Columns, class... V>
-KM_FN void multiply(const float* a, Columns columns, long depth, size_t n, V&... sums) {
-  const auto step = [&](const float* row) {
+// sums += the scalars of the rows * the next vector of columns, `depth` times.
+template <class T, class Rows, class Columns, class... V>
+KM_FN void multiply(Rows rows, Columns columns, long depth, size_t n, V&... sums) {
+  const auto step = [&](long u) {
     const Floats<T::L> x = columns.template next<T::L>(n);
     int i = 0;
-    if constexpr (T::wide) ((sums = __riscv_vfwmacc(sums, row[i++], x, n)), ...);
-    else ((sums = __riscv_vfmacc(sums, row[i++], x, n)), ...);
+    if constexpr (T::wide) ((sums = __riscv_vfwmacc(sums, rows.get(i++, u), x, n)), ...);
+    else ((sums = __riscv_vfmacc(sums, rows.get(i++, u), x, n)), ...);
   };
-  constexpr int M = sizeof...(V);
   long k = 0;
-  for (; k + T::U <= depth; k += T::U, a += M * T::U) {
+  for (; k + T::U <= depth; k += T::U, rows = rows.ahead(T::U)) {
 #pragma clang loop unroll(full)
-    for (int u = 0; u < T::U; ++u) step(a + u * M);
+    for (int u = 0; u < T::U; ++u) step(u);
   }
 #pragma clang loop unroll(disable) vectorize(disable)
-  for (; k < depth; ++k, a += M) step(a);
+  for (; k < depth; ++k, rows = rows.ahead(1)) step(0);
 }
 
 // As many sums as there are rows, all zero, for whoever fills them.
@@ -179,10 +204,10 @@ KM_FN void with_sums(size_t n, F f, V&... sums) {
 }
 
 // target(i) gets the sums of row i, added to what is there unless this is the first block of k.
-template <class T, int M, class Columns, class Target>
-KM_FN void one_tile(const float* a, Columns columns, long depth, size_t n, bool first, Target target) {
+template <class T, int M, class Rows, class Columns, class Target>
+KM_FN void one_tile(Rows rows, Columns columns, long depth, size_t n, bool first, Target target) {
   with_sums<T, M>(n, [&](auto&... sums) {
-    multiply<T>(a, columns, depth, n, sums...);
+    multiply<T>(rows, columns, depth, n, sums...);
     int i = 0;
     const auto put = [&](auto sum) {
       float* to = target(i++);
@@ -208,10 +233,11 @@ template <class T, class A, class B, class Store>
 class Contraction {
  public:
   Contraction(const Shape& shape, const A& a, const B& b, const Store& store)
-      : s(shape), a(a), b(b), store(store), packed(a.copies * s.m * s.k), sums(b.phases.count() * T::M * width) {}
+      : s(shape), a(a), b(b), store(store), packed(A::copied ? std::min(a.copies, s.batch) * s.m * s.k : 0), sums(b.phases.count() * T::M * width) {}
 
   void run() const {
-    for (long copy = 0; copy < std::min(a.copies, s.batch); ++copy) pack(copy);
+    if constexpr (A::copied)
+      for (long copy = 0; copy < std::min(a.copies, s.batch); ++copy) pack(copy);
     for (long item = 0; item < s.batch; ++item) {
       auto columns = b.item(item);
       for (long plane = 0; plane < s.planes; ++plane) {
@@ -240,33 +266,38 @@ class Contraction {
     for (long m = 0; m < s.m; m += T::M) {
       const long height = std::min<long>(s.m - m, T::M);
       for (long i = 0; i < height; ++i) {
-#pragma clang loop vectorize(assume_safety)
+        KM_SIMD
         for (long k = 0; k < s.k; ++k) to[k * height + i] = a.element(copy, m + i, k);
       }
       to += height * s.k;
     }
   }
 
+  template <int M>
+  auto rows_of(long item, long m) const {
+    const long copy = item % a.copies;
+    if constexpr (A::copied) return Packed<M>{packed + (copy * s.m + m) * s.k};
+    else return Spaced{a.at(copy, m), a.apart};
+  }
+
   template <class Columns>
   void strip(long item, long n, size_t count, Columns& columns) const {
-    const float* rows = packed + item % a.copies * s.m * s.k;
     for (long m = 0; m < s.m; m += T::M) {
       const long height = std::min<long>(s.m - m, T::M);
-      with_height<T::M>(height, [&](auto rows_of_tile) {
-        constexpr int M = rows_of_tile;
-        if constexpr (phased) phases<M>(rows, n, count, columns);
-        else tile<M>(item, m, rows, n, count, columns);
+      with_height<T::M>(height, [&](auto rows) {
+        if constexpr (phased) phases<rows>(item, m, n, count, columns);
+        else tile<rows>(item, m, n, count, columns);
       });
       if constexpr (phased) finish_phases(item, m, height, n, count);
-      rows += height * s.k;
     }
   }
 
   template <int M, class Columns>
-  void tile(long item, long m, const float* rows, long n, size_t count, Columns& columns) const {
+  void tile(long item, long m, long n, size_t count, Columns& columns) const {
+    const auto rows = rows_of<M>(item, m);
     const auto blocks = [&](auto target) {
       for (long k = 0; k == 0 || k < s.k; k += T::K)
-        one_tile<T, M>(rows + k * M, columns(n, k, count), std::min(s.k - k, T::K), count, k == 0, target);
+        one_tile<T, M>(rows.ahead(k), columns(n, k, count), std::min(s.k - k, T::K), count, k == 0, target);
     };
     if constexpr (is_straight<Store>) {
       blocks([=, this](int i) { return store.at(item, m + i, n); });
@@ -279,11 +310,12 @@ class Contraction {
   }
 
   template <int M, class Columns>
-  void phases(const float* rows, long n, size_t count, Columns& columns) const {
+  void phases(long item, long m, long n, size_t count, Columns& columns) const {
+    const auto rows = rows_of<M>(item, m);
     for (long phase = 0; phase < b.phases.count(); ++phase) {
-      const long k0 = b.phases.start[phase], depth = b.phases.start[phase + 1] - k0;
+      const long k = b.phases.start[phase], depth = b.phases.start[phase + 1] - k;
       float* to = sums + phase * T::M * width;
-      one_tile<T, M>(rows + k0 * M, columns(n, k0, count), depth, count, true, [=, this](int i) { return to + i * width; });
+      one_tile<T, M>(rows.ahead(k), columns(n, k, count), depth, count, true, [=, this](int i) { return to + i * width; });
     }
   }
 
@@ -304,7 +336,7 @@ class Contraction {
           for (long i = 0; i < height; ++i) {
             for (int x = 0; x < X; ++x) {
               const float* phase = from + (x * T::M + i) * width;
-#pragma clang loop vectorize(assume_safety)
+              KM_SIMD
               for (long j = 0; j < length; ++j) joined[j * X + x] = phase[j];
             }
             store(item, m + i, z * p.rows + y, c * X, end, joined);
@@ -318,6 +350,37 @@ class Contraction {
 template <class T, class A, class B, class Store>
 void contract(const Shape& shape, const A& a, const B& b, const Store& store) {
   Contraction<T, A, B, Store>(shape, a, b, store).run();
+}
+
+// ---------------------------------------------------------------- few rows, both operands along k
+
+// For every row, N columns at a time: vectors run along k, and are summed up at the end.
+// right(b, c): where column c begins; columns lie `apart` from each other.
+template <int N, int L, class Left, class Right, class Store>
+void contract_along(const Shape& s, Left left, Right right, const Store& store) {
+  float sums[N];
+  const auto columns = [&](long b, long m, long c, auto count) {
+    using T = Tile<count, L, 1, 1>;
+    const long all = widest<L>();
+    with_sums<T, count>(all, [&](auto&... totals) {
+      const float *x = left(b, m), *y = right(b, c);
+      const long apart = right(b, c + 1) - y;
+      for (long k = 0; k < s.k;) {
+        const size_t n = take<L>(s.k - k);
+        const Floats<L> here = load<L>(x + k, n);
+        int i = 0;
+        ((totals = __riscv_vfmacc_tu(totals, here, load<L>(y + apart * i++ + k, n), n)), ...);
+        k += n;
+      }
+      int i = 0;
+      ((sums[i++] = __riscv_vfmv_f(__riscv_vfredusum(totals, __riscv_vfmv_s_f_f32m1(0, 1), all))), ...);
+    });
+    store(b, m, 0L, c, long(count), sums);
+  };
+  for (long b = 0; b < s.batch; ++b)
+    for (long m = 0; m < s.m; ++m)
+      for (long c = 0; c < s.cols; c += N)
+        with_height<N>(std::min<long>(s.cols - c, N), [&](auto count) { columns(b, m, c, count); });
 }
 
 }  // namespace km
