@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from kernelmill.generators.composer.emit.pallas.tensors import (
     Broadcast,
+    Convolution,
     Cut,
     Fold,
     Joined,
@@ -88,6 +89,8 @@ class Axes:
                     self._join(source, axis, tensor, axis + shift)
         elif isinstance(tensor, Product):
             self._relate_product(tensor)
+        elif isinstance(tensor, Convolution):
+            self._relate_convolution(tensor)
         elif isinstance(tensor, Reshape):
             self._relate_reshape(tensor)
         elif isinstance(tensor, Permute):
@@ -125,6 +128,21 @@ class Axes:
         self._join(right, len(right.shape) - 1, tensor, rank - 1)
         self._join(left, len(left.shape) - 1, right, len(right.shape) - 2)
         self._mark(self._folded, left, len(left.shape) - 1)
+
+    def _relate_convolution(self, tensor: Convolution) -> None:
+        """Images are apart; of each everything is needed, and all channels where they are in groups."""
+        image, weights = tensor.inputs
+        self._join(image, 0, tensor, 0)
+        if tensor.groups == 1:
+            self._join(weights, 0, tensor, 1)
+        else:
+            self._mark(self._whole, weights, 0)
+            self._mark(self._whole, tensor, 1)
+        self._mark(self._whole, weights, 1)
+        for axis in range(1, len(image.shape)):
+            self._mark(self._whole, image, axis)
+        for axis in range(2, len(tensor.shape)):
+            self._mark(self._whole, tensor, axis)
 
     def _relate_reshape(self, tensor: Reshape) -> None:
         source = tensor.inputs[0]

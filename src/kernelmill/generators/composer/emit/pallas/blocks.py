@@ -7,6 +7,7 @@ from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.pallas.axes import Axes, Place
 from kernelmill.generators.composer.emit.pallas.tensors import (
     Broadcast,
+    Convolution,
     Fold,
     Number,
     Product,
@@ -240,7 +241,7 @@ class _Cutter:
         """Nothing that takes long may be the same in several steps."""
         for tensor in self._tensors:
             missing = [place for place in cut_along if not self._depends(tensor, place)]
-            if missing and isinstance(tensor, Product | Scan) and _work(tensor) > _RECOMPUTED:
+            if missing and isinstance(tensor, Product | Convolution | Scan) and _work(tensor) > _RECOMPUTED:
                 raise Unfit
 
     def _depends(self, tensor: Tensor, place: Place) -> bool:

@@ -7,10 +7,12 @@ from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.pallas.blocks import Blocks, Unfit, cut
 from kernelmill.generators.composer.emit.pallas.tensors import (
     Broadcast,
+    Convolution,
     Cut,
     Fold,
     Number,
     Permute,
+    Phased,
     Pool,
     Product,
     Reshape,
@@ -48,6 +50,8 @@ class Grouping:
 
     def _is_host(self, tensor: Tensor) -> bool:
         if isinstance(tensor, Stored | Number):
+            return True
+        if isinstance(tensor, Phased):
             return True
         if isinstance(tensor, Reshape | Broadcast):
             source = tensor.inputs[0]
@@ -174,4 +178,4 @@ class Grouping:
 
 
 def _is_heavy(tensor: Tensor) -> bool:
-    return isinstance(tensor, Product | Fold | Scan | Pool | Cut)
+    return isinstance(tensor, Product | Convolution | Fold | Scan | Pool)

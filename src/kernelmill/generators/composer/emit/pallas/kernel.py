@@ -10,6 +10,7 @@ from kernelmill.generators.composer.emit.pallas.blocks import Blocks, accumulate
 from kernelmill.generators.composer.emit.pallas.lowering.registry import DTYPES
 from kernelmill.generators.composer.emit.pallas.tensors import (
     Broadcast,
+    Convolution,
     Cut,
     Fold,
     Iota,
@@ -157,6 +158,7 @@ class _Writer:
         users = [t for t in self._blocks.tensors if any(s is tensor for s in t.inputs)]
         return (
             isinstance(tensor, Permute)
+            and any(tensor is made for made in self._blocks.tensors)
             and _is_swap(tensor)
             and not any(tensor is output for output in self._blocks.outputs)
             and all(isinstance(user, Product) for user in users)
@@ -192,7 +194,9 @@ class _Writer:
             axis = self._axis(tensor, tensor.axis)
             return f"running_{tensor.op}({sources[0]}, {axis}, {tensor.backwards})"
         if isinstance(tensor, Pool):
-            raise Declined("pooling")
+            return self._pool(tensor, sources[0])
+        if isinstance(tensor, Convolution):
+            return self._convolution(tensor, sources)
         raise Declined(f"a {type(tensor).__name__.strip('_').lower()}")
 
     def _axis(self, tensor: Tensor, axis: int) -> int:
@@ -241,6 +245,20 @@ class _Writer:
         flags = [f", {name}=True" for name, on in zip(("turn_left", "turn_right"), turned, strict=True) if on]
         dot = f"dot_{self._plan.precision}"
         return f"multiply({dot}, {', '.join(sides)}{''.join(flags)})"
+
+    def _pool(self, tensor: Pool, source: str) -> str:
+        places = as_tuple([host(size.code) for size in tensor.shape[-len(tensor.slides) :]])
+        if tensor.op == "adaptive":
+            return f"pool_shares({source}, {places})"
+        moves = [tuple(slide) for slide in tensor.slides]
+        return f"pool_{tensor.op}({source}, {places}, {moves})"
+
+    def _convolution(self, tensor: Convolution, sources: Sequence[str]) -> str:
+        places = as_tuple([host(size.code) for size in tensor.shape[2:]])
+        moves = [tuple(slide) for slide in tensor.slides]
+        form = "deconvolve" if tensor.transposed else "convolve"
+        dot = f"dot_{self._plan.precision}"
+        return f"{form}({dot}, {', '.join(sources)}, {places}, {moves}, {tensor.groups})"
 
     def _call(self, names: Sequence[str], sizes: Sequence[str]) -> list[str]:
         blocks = self._blocks

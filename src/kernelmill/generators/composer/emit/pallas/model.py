@@ -17,6 +17,7 @@ from kernelmill.generators.composer.emit.pallas.tensors import (
     Cut,
     Number,
     Permute,
+    Phased,
     Reshape,
     Stored,
     Tensor,
@@ -30,6 +31,7 @@ _RUNTIME = "kernelmill.generators.composer.emit.pallas"
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _IMPORTS = {
     "functools.": "import functools",
+    "itertools.": "import itertools",
     "math.": "import math",
     "jax.": "import jax",
     "jnp.": "import jax.numpy as jnp",
@@ -128,6 +130,9 @@ class Model:
             size = host(tensor.shape[tensor.axis].code)
             axis = tensor.axis + max(0, 2 - len(sizes))
             return f"lax.slice_in_dim({source}, {tensor.start}, {tensor.start} + {size}, axis={axis})"
+        if isinstance(tensor, Phased):
+            sizes = [host(extent.code) for extent in tensor.shape[3:]]
+            return f"phased({source}, {as_tuple(sizes)}, {[tuple(s) for s in tensor.slides]})"
         raise Declined(f"a {type(tensor).__name__.lower()} outside of kernels")
 
     def _stored(self, source: Source) -> str:

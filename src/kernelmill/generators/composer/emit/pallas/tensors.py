@@ -147,13 +147,40 @@ class Slide(NamedTuple):
 
 
 class Pool(Tensor):
-    """Windows over the last axes of a padded tensor, folded."""
+    """Windows over the last axes, folded: `sum`, `max`, or the mean of `adaptive` ones."""
 
     def __init__(
         self, source: Tensor, shape: Sequence[Extent], op: str, slides: Sequence[Slide]
     ) -> None:
         super().__init__(shape, source.dtype, (source,))
         self.op, self.slides = op, tuple(slides)
+
+
+class Phased(View):
+    """A padded image as a window of some stride sees it: every stride-th element is a neighbour.
+
+    [n, c, y, x] becomes [n, phase, c, y / stride, x / stride].
+    """
+
+    def __init__(self, source: Tensor, shape: Sequence[Extent], slides: Sequence[Slide]) -> None:
+        super().__init__(shape, source.dtype, (source,))
+        self.slides = tuple(slides)
+
+
+class Convolution(Tensor):
+    """image[n, (phase,) c, y, x] under weights[o, tap * c]; or the transpose of one."""
+
+    def __init__(
+        self,
+        image: Tensor,
+        weights: Tensor,
+        shape: Sequence[Extent],
+        slides: Sequence[Slide],
+        groups: int,
+        transposed: bool,
+    ) -> None:
+        super().__init__(shape, image.dtype, (image, weights))
+        self.slides, self.groups, self.transposed = tuple(slides), groups, transposed
 
 
 def walk(roots: Sequence[Tensor]) -> list[Tensor]:
