@@ -132,9 +132,7 @@ class _Cutter:
     def _ordered(self, wanted: Iterable[Place]) -> list[Place]:
         """As they come in the largest tensors, outermost first."""
         kept = set(wanted)
-        largest = sorted(
-            (*self._outputs, *self._inputs), key=lambda t: -len(t.shape)
-        )
+        largest = sorted((*self._outputs, *self._inputs), key=lambda t: -len(t.shape))
         found: list[Place] = []
         for tensor in largest:
             for place in self._axes.of(tensor):
@@ -241,7 +239,11 @@ class _Cutter:
         """Nothing that takes long may be the same in several steps."""
         for tensor in self._tensors:
             missing = [place for place in cut_along if not self._depends(tensor, place)]
-            if missing and isinstance(tensor, Product | Convolution | Scan) and _work(tensor) > _RECOMPUTED:
+            if (
+                missing
+                and isinstance(tensor, Product | Convolution | Scan)
+                and _work(tensor) > _RECOMPUTED
+            ):
                 raise Unfit
 
     def _depends(self, tensor: Tensor, place: Place) -> bool:

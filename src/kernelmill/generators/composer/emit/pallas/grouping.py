@@ -82,7 +82,6 @@ class Grouping:
         if not self._try(tensor, []):
             raise Declined(f"a {type(tensor).__name__.lower()} whose blocks do not fit")
 
-
     def _attempts(self, tensor: Tensor, near: list[int]) -> list[list[int]]:
         if self._plan.fuse == "none" and not isinstance(tensor, View | Broadcast):
             return []

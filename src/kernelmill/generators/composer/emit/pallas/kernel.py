@@ -109,8 +109,7 @@ class _Writer:
         after = [
             line
             for tensor in self._blocks.tensors
-            if id(tensor) in late
-            and not accumulates(tensor, self._blocks.axes, self._accumulated)
+            if id(tensor) in late and not accumulates(tensor, self._blocks.axes, self._accumulated)
             for line in self._tensor(tensor)
         ]
         after += self._stores({key: name for key, name in stores.items() if key in late})
@@ -186,7 +185,9 @@ class _Writer:
         if isinstance(tensor, Cut):
             return self._cut(tensor, sources[0])
         if isinstance(tensor, Joined):
-            return f"jnp.concatenate([{', '.join(sources)}], axis={self._axis(tensor, tensor.axis)})"
+            return (
+                f"jnp.concatenate([{', '.join(sources)}], axis={self._axis(tensor, tensor.axis)})"
+            )
         if isinstance(tensor, Padded):
             edges = [(0, 0)] * (2 - len(tensor.shape)) + list(tensor.edges)
             return f"jnp.pad({sources[0]}, {edges}, constant_values={tensor.filler})"
@@ -242,7 +243,11 @@ class _Writer:
             inner = side.inputs[0] if flat else side
             axis = len(inner.shape) + (along if not flat else -3 - along)
             sides.append(self._within(inner, axis, self._code(inner), "0.0"))
-        flags = [f", {name}=True" for name, on in zip(("turn_left", "turn_right"), turned, strict=True) if on]
+        flags = [
+            f", {name}=True"
+            for name, on in zip(("turn_left", "turn_right"), turned, strict=True)
+            if on
+        ]
         dot = f"dot_{self._plan.precision}"
         return f"multiply({dot}, {', '.join(sides)}{''.join(flags)})"
 
@@ -274,19 +279,39 @@ class _Writer:
             lines.append(f"block_{number} = {choose}({size}, {axis.block})")
             grid.append(f"pl.cdiv({size}, block_{number})")
             semantics.append(self._semantics(axis.accumulated))
-        lines += [f"{', '.join(names)}{',' if len(names) == 1 else ''} = pl.pallas_call(", f"    {kernel},"]
-        lines += ["    out_shape=("] + [
-            f"        jax.ShapeDtypeStruct({as_tuple(whole_shape(t))}, {DTYPES[t.dtype]}),"
-            for t in blocks.outputs
-        ] + ["    ),"]
+        lines += [
+            f"{', '.join(names)}{',' if len(names) == 1 else ''} = pl.pallas_call(",
+            f"    {kernel},",
+        ]
+        lines += (
+            ["    out_shape=("]
+            + [
+                f"        jax.ShapeDtypeStruct({as_tuple(whole_shape(t))}, {DTYPES[t.dtype]}),"
+                for t in blocks.outputs
+            ]
+            + ["    ),"]
+        )
         if grid:
             lines.append(f"    grid={as_tuple(grid)},")
-        lines += ["    in_specs=["] + [f"        {self._spec(t, True)}," for t in blocks.inputs] + ["    ],"]
-        lines += ["    out_specs=["] + [f"        {self._spec(t, False)}," for t in blocks.outputs] + ["    ],"]
+        lines += (
+            ["    in_specs=["]
+            + [f"        {self._spec(t, True)}," for t in blocks.inputs]
+            + ["    ],"]
+        )
+        lines += (
+            ["    out_specs=["]
+            + [f"        {self._spec(t, False)}," for t in blocks.outputs]
+            + ["    ],"]
+        )
         if self._scratch:
-            lines += ["    scratch_shapes=["] + [
-                f"        pltpu.VMEM({self._shape(t)}, {DTYPES[t.dtype]})," for _, t in self._scratch
-            ] + ["    ],"]
+            lines += (
+                ["    scratch_shapes=["]
+                + [
+                    f"        pltpu.VMEM({self._shape(t)}, {DTYPES[t.dtype]}),"
+                    for _, t in self._scratch
+                ]
+                + ["    ],"]
+            )
         lines += [
             "    compiler_params=pltpu.CompilerParams(",
             *([f"        dimension_semantics={as_tuple(semantics)},"] if grid else []),
@@ -307,7 +332,10 @@ class _Writer:
         if not grid:
             return "pl.BlockSpec(memory_space=pltpu.VMEM)"
         indices = [f"i{number}" for number in range(len(grid))]
-        places = [self._blocks.grid_axis(place) if place else None for place in self._blocks.axes.of(tensor)]
+        places = [
+            self._blocks.grid_axis(place) if place else None
+            for place in self._blocks.axes.of(tensor)
+        ]
         index = ["0"] * (2 - len(places)) + [f"i{p}" if p is not None else "0" for p in places]
         cut_up = any(place is not None for place in places)
         if is_input and not cut_up and self._plan.resident == "vmem":
@@ -316,8 +344,6 @@ class _Writer:
         if cut_up and is_input and self._plan.buffers != 2:
             mode = f", pipeline_mode=pl.Buffered({self._plan.buffers})"
         return f"pl.BlockSpec({self._shape(tensor)}, lambda {', '.join(indices)}: {as_tuple(index)}{mode})"
-
-
 
 
 def _is_swap(tensor: Permute) -> bool:

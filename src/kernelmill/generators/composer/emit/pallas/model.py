@@ -74,7 +74,9 @@ class Model:
         body = "\n\n\n".join([*definitions, model])
         functions = _functions_for(body)
         whole = "\n\n\n".join([*functions, body])
-        imports = [line for used, line in _IMPORTS.items() if re.search(rf"\b{re.escape(used)}", whole)]
+        imports = [
+            line for used, line in _IMPORTS.items() if re.search(rf"\b{re.escape(used)}", whole)
+        ]
         return "\n\n\n".join(["\n".join(imports), whole]) + "\n"
 
     def _model(self) -> list[str]:
@@ -129,7 +131,9 @@ class Model:
         if isinstance(tensor, Cut):
             size = host(tensor.shape[tensor.axis].code)
             axis = tensor.axis + max(0, 2 - len(sizes))
-            return f"lax.slice_in_dim({source}, {tensor.start}, {tensor.start} + {size}, axis={axis})"
+            return (
+                f"lax.slice_in_dim({source}, {tensor.start}, {tensor.start} + {size}, axis={axis})"
+            )
         if isinstance(tensor, Phased):
             sizes = [host(extent.code) for extent in tensor.shape[3:]]
             return f"phased({source}, {as_tuple(sizes)}, {[tuple(s) for s in tensor.slides]})"

@@ -141,7 +141,9 @@ def _clamp(lowering: Lowering, node: Node) -> Tensor:
 @lowers("gelu")
 def _gelu(lowering: Lowering, node: Node) -> Tensor:
     tanh = keyword(node, 1, "approximate", "none") == "tanh"
-    return pointwise(f"{'gelu_tanh' if tanh else 'gelu'}({{0}})", lowering.tensor(node.arguments[0]))
+    return pointwise(
+        f"{'gelu_tanh' if tanh else 'gelu'}({{0}})", lowering.tensor(node.arguments[0])
+    )
 
 
 @lowers("elu")

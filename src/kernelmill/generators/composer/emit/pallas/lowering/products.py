@@ -28,6 +28,7 @@ from kernelmill.generators.composer.emit.pallas.tensors import (
 from kernelmill.generators.composer.emit.triton.code import host
 from kernelmill.generators.composer.graph import Extent, Node
 
+
 def product(left: Tensor, right: Tensor) -> Tensor:
     if left.dtype != "float32":
         raise Declined(f"a matrix product of {left.dtype}")

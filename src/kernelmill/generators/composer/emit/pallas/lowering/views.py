@@ -71,7 +71,11 @@ def _repeat(lowering: Lowering, node: Node) -> Tensor:
     tensor, times = lowering.tensor(node.arguments[0]), node.arguments[1]
     shape: list[Extent] = [ONE] * (len(times) - len(tensor.shape)) + list(tensor.shape)
     apart = [size for extent in shape for size in (ONE, extent)]
-    wide = [size for count, extent in zip(times, shape, strict=True) for size in (extent_of(count), extent)]
+    wide = [
+        size
+        for count, extent in zip(times, shape, strict=True)
+        for size in (extent_of(count), extent)
+    ]
     return reshape(expanded(reshape(tensor, apart), wide), node.results[0].shape)
 
 
@@ -102,7 +106,11 @@ def _slice(lowering: Lowering, node: Node) -> Tensor:
 def _select(lowering: Lowering, node: Node) -> Tensor:
     tensor = lowering.tensor(node.arguments[0])
     axis, at = node.arguments[1] % len(tensor.shape), node.arguments[2]
-    code = number(at) if not isinstance(at, int) or at >= 0 else f"({host(tensor.shape[axis].code)} - {-at})"
+    code = (
+        number(at)
+        if not isinstance(at, int) or at >= 0
+        else f"({host(tensor.shape[axis].code)} - {-at})"
+    )
     return reshape(_cut(tensor, axis, code, ONE), node.results[0].shape)
 
 
@@ -144,7 +152,11 @@ def _flip(lowering: Lowering, node: Node) -> Tensor:
     """Only around a running fold, which runs the other way then."""
     tensor = lowering.tensor(node.arguments[0])
     axes = [axis % len(tensor.shape) for axis in node.arguments[1]]
-    if isinstance(tensor, Scan) and isinstance(tensor.inputs[0], _Flipped) and axes == [tensor.axis]:
+    if (
+        isinstance(tensor, Scan)
+        and isinstance(tensor.inputs[0], _Flipped)
+        and axes == [tensor.axis]
+    ):
         return Scan(tensor.inputs[0].inputs[0], tensor.axis, tensor.op, backwards=True)
     if len(axes) != 1:
         raise Declined("aten.flip along several axes")
