@@ -7,15 +7,18 @@ from typing import ClassVar
 
 import msgspec
 
-from kernelmill.candidate import Candidate
+from kernelmill.backends.environments import Environment
+from kernelmill.candidate import MODEL_FILE, Candidate
 from kernelmill.sandbox import Zygote
 
 
 class Device(enum.StrEnum):
-    """Where candidates run, by the framework's name for it."""
+    """Where candidates run; the framework's name for it, where the framework has one."""
 
     CPU = "cpu"
     CUDA = "cuda"
+    MODELLED = "modelled"
+    """Not in this machine: a simulator executes, and a model tells the time."""
 
 
 class Requirement(msgspec.Struct, frozen=True):
@@ -53,8 +56,8 @@ class Built(msgspec.Struct, frozen=True):
     cached: bool = False
 
 
-class BuildFailed(Exception):
-    """The candidate does not build. The message is for the generator."""
+class CandidateFailed(Exception):
+    """What a tool chain has against a candidate, in words for the generator."""
 
     def __init__(self, kind: str, summary: str, evidence: tuple[str, ...], hint: str = "") -> None:
         self.kind = kind
@@ -62,6 +65,10 @@ class BuildFailed(Exception):
         self.evidence = evidence
         self.hint = hint
         super().__init__(summary)
+
+
+class BuildFailed(CandidateFailed):
+    """The candidate does not build."""
 
 
 class Backend(ABC):
@@ -74,6 +81,14 @@ class Backend(ABC):
 
     name: ClassVar[str]
     title: ClassVar[str]
+    entry: ClassVar[str] = MODEL_FILE
+    """The file that every candidate has: where its work begins."""
+    scale: ClassVar[str] = "cpu"
+    """Which sizes of the built-in tasks suit it."""
+    chips: ClassVar[tuple[str, ...]] = ()
+    """What NAME:CHIP may ask for; the first is meant where it asks for none."""
+    environment: ClassVar[Environment | None] = None
+    """Where its tool chain lives, if that needs packages of its own."""
     device: Device = Device.CPU
     measures: bool = True
     """Whether the time of a call says anything here: an interpreter's does not. Where it does not,

@@ -28,9 +28,9 @@ _POLICY = Policy(
 
 @contextmanager
 def builder(entry: str, arguments: dict[str, Any], zygote: Zygote) -> Iterator[Cell]:
-    """A cell that runs one of the programs; raises BuildFailed whatever goes wrong with it."""
+    """A cell that runs a program ("module:function"); raises BuildFailed whatever goes wrong."""
     try:
-        with zygote.spawn(f"{PROGRAMS}:{entry}", arguments, _POLICY) as cell:
+        with zygote.spawn(entry, arguments, _POLICY) as cell:
             yield cell
     except CellTimeout as failure:
         raise BuildFailed(

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -49,6 +50,7 @@ _ENVIRONMENT = {
     "TORCH_CPP_LOG_LEVEL": "ERROR",
 }
 
+_START = str(Path(__file__).with_name("start.py"))
 _FILTERS = "Seccomp_filters:"
 _FINDING = ("PATH", "LD_LIBRARY_PATH")
 
@@ -83,6 +85,7 @@ class Cell:
         self._control = control
         self._log = log
         self.closed = False
+        self._printed = ""
         self._at_rest: _Activity | None = None
         self.pid = self._guarded(lambda: channel.peer_process(_SPAWN_SECONDS))
 
@@ -198,7 +201,9 @@ class Cell:
         return found
 
     def log(self) -> str:
-        """What the cell printed, up to its limit."""
+        """What the cell printed, up to its limit; of one that failed also after its end."""
+        if self.closed:
+            return self._printed
         size = os.fstat(self._log).st_size
         return os.pread(self._log, size, 0).rstrip(b"\0").decode(errors="replace")
 
@@ -236,6 +241,7 @@ class Cell:
             return action()
         except (ChannelClosed, CellFailure) as error:
             failure = self._explain(error)
+            self._printed = self.log()
             self.close()
             raise failure from error
 
@@ -316,10 +322,16 @@ class Cell:
 class Zygote:
     """The warm process. Safe to use from several threads; started anew if it was killed."""
 
-    def __init__(self, modules: tuple[str, ...], threads: int) -> None:
-        """Start it with `modules` imported; cells compute with `threads` threads."""
+    def __init__(
+        self, modules: tuple[str, ...], threads: int, python: str = sys.executable
+    ) -> None:
+        """Start it with `modules` imported; cells compute with `threads` threads.
+
+        Under another `python`, which needs msgspec and numpy, it sees that one's packages.
+        """
         self._modules = modules
         self._threads = threads
+        self._python = python
         self._lock = threading.Lock()
         self._start()
 
@@ -364,7 +376,7 @@ class Zygote:
         self._channel, theirs = channel_pair()
         number = theirs.fileno()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "kernelmill.sandbox.zygote", str(number), *self._modules],
+            [self._python, "-P", _START, str(number), *self._modules],
             pass_fds=(number,),
             env=_environment(self._threads),
             stdin=subprocess.DEVNULL,
