@@ -11,6 +11,8 @@ from kernelmill.errors import GeneratorUnavailable, UsageError
 from kernelmill.generators.base import Declined, Draft, Generator, Proposal
 from kernelmill.generators.composer.choosing import choose
 from kernelmill.generators.composer.decisions import CATALOGUE, Catalogue, Choices, Plan
+from kernelmill.generators.composer.emit.pallas import decisions as pallas_decisions
+from kernelmill.generators.composer.emit.pallas.program import PallasProgram
 from kernelmill.generators.composer.emit.program import Program
 from kernelmill.generators.composer.emit.triton import decisions as triton_decisions
 from kernelmill.generators.composer.emit.triton.program import TritonProgram
@@ -30,13 +32,14 @@ _LIMITS = Limits(memory_bytes=8 << 30)
 class Emitter(NamedTuple):
     """Who writes for a backend, and what there is to decide."""
 
-    program: Callable[[Graph, Plan], Program | TritonProgram]
+    program: Callable[[Graph, Plan], Program | TritonProgram | PallasProgram]
     catalogue: Catalogue
 
 
 EMITTERS = {
     "cpp": Emitter(Program, CATALOGUE),
     "triton": Emitter(TritonProgram, triton_decisions.CATALOGUE),
+    "pallas": Emitter(PallasProgram, pallas_decisions.CATALOGUE),
 }
 
 

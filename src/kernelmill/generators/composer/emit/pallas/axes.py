@@ -130,7 +130,7 @@ class Axes:
         self._mark(self._folded, left, len(left.shape) - 1)
 
     def _relate_convolution(self, tensor: Convolution) -> None:
-        """Images are apart; of each everything is needed, and all channels where they are in groups."""
+        """Images are apart; so are output channels, where they are not in groups."""
         image, weights = tensor.inputs
         self._join(image, 0, tensor, 0)
         if tensor.groups == 1:

@@ -62,50 +62,36 @@ class Blocks(NamedTuple):
 def cut(
     tensors: Sequence[Tensor], inputs: Sequence[Tensor], outputs: Sequence[Tensor], plan: Plan
 ) -> Blocks:
-    """The best grid there is for these tensors; raises Unfit."""
+    """The best grid there is for these tensors. Raises Unfit where several are better apart."""
     axes = Axes(tensors)
     cutter = _Cutter(tensors, inputs, outputs, axes)
     free, folded = cutter.free(), cutter.foldable()
-    if plan.depth == "whole":
-        folded = []
-    chosen = None
-    if plan.depth in ("auto", "whole"):
-        chosen = cutter.fitted(free, _TARGET)
-        enough = chosen is not None and (free or cutter.cost({}) <= _SMALL * 4)
-        if not folded and chosen is None:
-            raise Unfit
-        if folded and not enough:
-            chosen = cutter.fitted([*free, *folded], _TARGET)
-    else:
-        chosen = cutter.fitted([*free, *folded], _TARGET)
-        if chosen is not None:
-            depth = int(plan.depth)
-            chosen |= {p: depth for p in folded if axes.extent(p).value > depth}
-    if chosen is None:
+    chosen = cutter.blocks(free)
+    if folded and plan.depth == "auto":
+        if not free or cutter.cost(chosen) > _LIMIT:
+            chosen = cutter.blocks([*free, *folded])
+    elif folded and plan.depth != "whole":
+        chosen |= {place: int(plan.depth) for place in folded}
+    if len(tensors) > 1 and cutter.cost(chosen) > _LIMIT:
         raise Unfit
-    chosen = _decided(chosen, free, axes, plan)
+    chosen |= _decided(free, plan)
     accumulated = [place for place in folded if place in chosen]
-    late = cutter.late(accumulated)
-    cutter.check_recomputed([place for place in chosen if place not in accumulated])
     ordered = [place for place in free if place in chosen]
+    if len(tensors) > 1:
+        cutter.check_recomputed(ordered)
     if len(ordered) > 1 and plan.order == "columns":
-        ordered = ordered[::-1]
+        ordered.reverse()
     grid = [GridAxis(place, chosen[place], False) for place in ordered]
     grid += [GridAxis(place, chosen[place], True) for place in accumulated]
+    late = cutter.late(accumulated)
     return Blocks(tuple(inputs), tuple(tensors), tuple(outputs), axes, tuple(grid), late)
 
 
-def _decided(
-    chosen: dict[Place, int], free: Sequence[Place], axes: Axes, plan: Plan
-) -> dict[Place, int]:
-    """With what was decided for the first two free axes."""
-    for place, decision in zip(free, ("rows", "columns"), strict=False):
-        size = getattr(plan, decision)
-        if size != "auto":
-            chosen = {**chosen, place: int(size)}
-            if axes.extent(place).value <= int(size) and axes.extent(place).fixed:
-                chosen.pop(place)
-    return chosen
+def _decided(free: Sequence[Place], plan: Plan) -> dict[Place, int]:
+    """What was decided for the first two free axes."""
+    sizes = zip(free, ("rows", "columns"), strict=False)
+    chosen = {place: getattr(plan, name) for place, name in sizes}
+    return {place: int(size) for place, size in chosen.items() if size != "auto"}
 
 
 class _Cutter:
@@ -170,49 +156,38 @@ class _Cutter:
         )
 
     def _may_accumulate(self, place: Place) -> bool:
-        late = self._late([place])
+        late = self.late([place])
         return all(
-            place not in self._axes.of(tensor)
-            for tensor in (*self._tensors, *self._outputs)
-            if id(tensor) in late
+            place not in self._axes.of(tensor) for tensor in self._tensors if id(tensor) in late
         ) and all(place not in self._axes.of(output) for output in self._outputs)
 
     def late(self, accumulated: Sequence[Place]) -> frozenset[int]:
-        late = self._late(accumulated)
-        for tensor in self._tensors:
-            if id(tensor) in late and set(accumulated) & set(self._axes.of(tensor)):
-                raise Unfit
-        return frozenset(late)
-
-    def _late(self, accumulated: Sequence[Place]) -> set[int]:
+        """The tensors that are known only when these axes are folded."""
         late: set[int] = set()
         for tensor in self._tensors:
-            if any(id(source) in late for source in tensor.inputs) or self.accumulates(
-                tensor, accumulated
+            if any(id(source) in late for source in tensor.inputs) or accumulates(
+                tensor, self._axes, accumulated
             ):
                 late.add(id(tensor))
-        return late
+        return frozenset(late)
 
-    def accumulates(self, tensor: Tensor, accumulated: Sequence[Place]) -> bool:
-        return accumulates(tensor, self._axes, accumulated)
-
-    def fitted(self, places: Sequence[Place], target: int) -> dict[Place, int] | None:
+    def blocks(self, places: Sequence[Place]) -> dict[Place, int]:
         """Blocks along these axes, halved from outside in until they are small enough."""
         chosen: dict[Place, int] = {}
         for place in places:
             unit = self._units.get(place, 1)
             size = self._axes.extent(place).value
-            while size > unit and not self._small_enough(chosen, target):
+            while size > unit and not self._small_enough(chosen):
                 size = max(unit, -(-size // (2 * unit)) * unit)
                 chosen[place] = size
-        return chosen if self.cost(chosen) <= _LIMIT else None
+        return chosen
 
-    def _small_enough(self, chosen: dict[Place, int], target: int) -> bool:
+    def _small_enough(self, chosen: dict[Place, int]) -> bool:
         steps = 1
         for place, size in chosen.items():
             steps *= -(-self._axes.extent(place).value // size)
         cost = self.cost(chosen)
-        return cost <= target and (steps >= _STEPS or cost <= _SMALL)
+        return cost <= _TARGET and (steps >= _STEPS or cost <= _SMALL)
 
     def cost(self, chosen: dict[Place, int]) -> int:
         """Bytes of VMEM: every operand twice, and a few of the largest values in between."""
@@ -238,16 +213,13 @@ class _Cutter:
     def check_recomputed(self, cut_along: Sequence[Place]) -> None:
         """Nothing that takes long may be the same in several steps."""
         for tensor in self._tensors:
-            missing = [place for place in cut_along if not self._depends(tensor, place)]
+            missing = [place for place in cut_along if place not in self._axes.of(tensor)]
             if (
                 missing
                 and isinstance(tensor, Product | Convolution | Scan)
                 and _work(tensor) > _RECOMPUTED
             ):
                 raise Unfit
-
-    def _depends(self, tensor: Tensor, place: Place) -> bool:
-        return place in self._axes.of(tensor)
 
 
 def accumulates(tensor: Tensor, axes: Axes, accumulated: Sequence[Place]) -> bool:

@@ -2,13 +2,11 @@
 
 from collections.abc import Sequence
 
-from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.pallas.blocks import Blocks, Unfit, cut
 from kernelmill.generators.composer.emit.pallas.tensors import (
     Broadcast,
     Convolution,
-    Cut,
     Fold,
     Number,
     Permute,
@@ -79,8 +77,7 @@ class Grouping:
                 return
         if isinstance(tensor, View) and id(tensor.inputs[0]) in self._group:
             return  # the host's, of what is stored
-        if not self._try(tensor, []):
-            raise Declined(f"a {type(tensor).__name__.lower()} whose blocks do not fit")
+        self._try(tensor, [])
 
     def _attempts(self, tensor: Tensor, near: list[int]) -> list[list[int]]:
         if self._plan.fuse == "none" and not isinstance(tensor, View | Broadcast):

@@ -143,11 +143,12 @@ class _Writer:
         scratch = f"sum_{len(self._scratch)}"
         self._scratch.append((scratch, tensor))
         op = tensor.op if isinstance(tensor, Fold) else "sum"
+        nothing = f"jnp.full({scratch}.shape, {_identity(op, tensor)}, {scratch}.dtype)"
         return [
             "",
             f"@pl.when({self._at('first')})",
             "def _():",
-            f"    {scratch}[...] = jnp.full({scratch}.shape, {_identity(op, tensor)}, {scratch}.dtype)",
+            f"    {scratch}[...] = {nothing}",
             "",
             f"{scratch}[...] = {_JOINS[op].format(f'{scratch}[...]', code)}",
         ]
@@ -224,7 +225,7 @@ class _Writer:
         code = self._code(source)
         for axis in tensor.axes:
             code = self._within(source, axis, code, identity)
-        return f"{_FOLDS[tensor.op]}({code}, axis={axes}, keepdims=True)"
+        return f"fold_along({_FOLDS[tensor.op]}, {code}, {axes})"
 
     def _within(self, tensor: Tensor, axis: int, code: str, identity: str) -> str:
         """With the identity in place of what lies beyond the end of an accumulated axis."""
@@ -233,7 +234,8 @@ class _Writer:
             return code
         number = self._blocks.grid_axis(place)
         size = host(tensor.shape[axis].code)
-        return f"within({code}, {self._axis(tensor, axis)}, {number}, block_{number}, {size}, {identity})"
+        at = f"{self._axis(tensor, axis)}, {number}, block_{number}, {size}"
+        return f"within({code}, {at}, {identity})"
 
     def _product(self, tensor: Product) -> str:
         sides, turned = [], []
@@ -343,7 +345,8 @@ class _Writer:
         mode = ""
         if cut_up and is_input and self._plan.buffers != 2:
             mode = f", pipeline_mode=pl.Buffered({self._plan.buffers})"
-        return f"pl.BlockSpec({self._shape(tensor)}, lambda {', '.join(indices)}: {as_tuple(index)}{mode})"
+        placed = f"lambda {', '.join(indices)}: {as_tuple(index)}"
+        return f"pl.BlockSpec({self._shape(tensor)}, {placed}{mode})"
 
 
 def _is_swap(tensor: Permute) -> bool:

@@ -31,7 +31,6 @@ _RUNTIME = "kernelmill.generators.composer.emit.pallas"
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _IMPORTS = {
     "functools.": "import functools",
-    "itertools.": "import itertools",
     "math.": "import math",
     "jax.": "import jax",
     "jnp.": "import jax.numpy as jnp",

@@ -1,9 +1,7 @@
 """What kernels and their hosts call. Copied into candidates, function by function."""
 
-import itertools
 import math
 
-import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.experimental import pallas as pl
@@ -51,18 +49,24 @@ def sign(x):
     return jnp.where(x > 0, 1.0, jnp.where(x < 0, -1.0, x))
 
 
-def product_of(x, axis, keepdims):
+def fold_along(function, x, axes):
+    """One axis after the other: rounding grows less, and lanes are folded last."""
+    for axis in axes:
+        x = function(x, axis=axis, keepdims=True)
+    return x
+
+
+def product_of(x, axis, keepdims=True):
     """Halves times halves: there is no such fold in hardware."""
-    for one in axis:
-        rest = []
-        while x.shape[one] > 1:
-            half = x.shape[one] // 2
-            if x.shape[one] % 2:
-                rest.append(lax.slice_in_dim(x, 2 * half, 2 * half + 1, axis=one))
-            left = lax.slice_in_dim(x, 0, half, axis=one)
-            x = left * lax.slice_in_dim(x, half, 2 * half, axis=one)
-        for factor in rest:
-            x = x * factor
+    rest = []
+    while x.shape[axis] > 1:
+        half = x.shape[axis] // 2
+        if x.shape[axis] % 2:
+            rest.append(lax.slice_in_dim(x, 2 * half, 2 * half + 1, axis=axis))
+        left = lax.slice_in_dim(x, 0, half, axis=axis)
+        x = left * lax.slice_in_dim(x, half, 2 * half, axis=axis)
+    for factor in rest:
+        x = x * factor
     return x
 
 
@@ -170,7 +174,7 @@ def convolve(dot, images, weights, places, slides, groups):
     """Each image flat, so that a window is a shift: lines keep their length until the end."""
     strides = [slide[1] for slide in slides]
     taps = []
-    for tap in itertools.product(*(range(slide[0]) for slide in slides)):
+    for tap in every([slide[0] for slide in slides]):
         at = [one * slide[3] for one, slide in zip(tap, slides, strict=True)]
         taps.append(
             (
@@ -186,6 +190,14 @@ def convolve(dot, images, weights, places, slides, groups):
             for number in range(images.shape[0])
         ]
     )
+
+
+def every(sizes):
+    """All indices of a small shape, in order."""
+    found = [()]
+    for size in sizes:
+        found = [(*index, one) for index in found for one in range(size)]
+    return found
 
 
 def ravel(at, sizes):
@@ -254,8 +266,8 @@ def deconvolve_image(dot, image, weights, places, slides, groups):
     high[0] += int(len(slides) > 1)
     image = jnp.pad(image, [(0, 0), *zip(low, high, strict=True)])
     whole = None
-    for phase in itertools.product(*(range(slide[1]) for slide in slides)):
-        kernels = itertools.product(*(range(slide[0]) for slide in slides))
+    for phase in every([slide[1] for slide in slides]):
+        kernels = every([slide[0] for slide in slides])
         taps, columns = [], []
         for number, tap in enumerate(kernels):
             offsets = [axis.get((r, k)) for axis, r, k in zip(reached, phase, tap, strict=True)]
