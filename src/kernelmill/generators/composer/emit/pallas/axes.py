@@ -44,6 +44,13 @@ class Axes:
         self._folded: set[Place] = set()
         for tensor in tensors:
             self._relate(tensor)
+        for tensor in tensors:
+            self._keep_repeated(tensor)
+
+    def _keep_repeated(self, tensor: Tensor) -> None:
+        """An axis that a tensor has twice (x times its transpose) cannot be cut."""
+        places = [place for place in self.of(tensor) if place is not None]
+        self._whole |= {place for place in places if places.count(place) > 1}
 
     def of(self, tensor: Tensor) -> list[Place | None]:
         """The axis at each place of a tensor; None where its size is one."""
@@ -94,8 +101,8 @@ class Axes:
         elif isinstance(tensor, Reshape):
             self._relate_reshape(tensor)
         elif isinstance(tensor, Permute):
-            for axis, source in enumerate(tensor.order):
-                self._join(tensor.inputs[0], source, tensor, axis)
+            for axis, before in enumerate(tensor.order):
+                self._join(tensor.inputs[0], before, tensor, axis)
         elif isinstance(tensor, Fold):
             self._relate_along(tensor, tensor.axes, self._folded)
         elif isinstance(tensor, Cut | Joined | Scan):

@@ -178,7 +178,7 @@ class _Cutter:
             unit = self._units.get(place, 1)
             size = self._axes.extent(place).value
             while size > unit and not self._small_enough(chosen):
-                size = max(unit, -(-size // (2 * unit)) * unit)
+                size = _next_smaller(size, unit)
                 chosen[place] = size
         return chosen
 
@@ -220,6 +220,12 @@ class _Cutter:
                 and _work(tensor) > _RECOMPUTED
             ):
                 raise Unfit
+
+
+def _next_smaller(size: int, unit: int) -> int:
+    """About half: tiles by a power of two, so that blocks fit the matrix unit."""
+    tiles = -(-size // unit)
+    return unit * (1 << (tiles - 1).bit_length() - 1) if unit > 1 else -(-size // 2)
 
 
 def accumulates(tensor: Tensor, axes: Axes, accumulated: Sequence[Place]) -> bool:

@@ -20,10 +20,13 @@ from kernelmill.generators.composer.emit.pallas.tensors import (
     Broadcast,
     Fold,
     Iota,
+    Permute,
     Product,
     Reshape,
+    Stored,
     Tensor,
     same_sizes,
+    walk,
 )
 from kernelmill.generators.composer.emit.triton.code import host
 from kernelmill.generators.composer.graph import Extent, Node
@@ -34,7 +37,16 @@ def product(left: Tensor, right: Tensor) -> Tensor:
         raise Declined(f"a matrix product of {left.dtype}")
     lead = broadcast_shape([left.shape[:-2], right.shape[:-2]])
     plain = [side.inputs[0] if isinstance(side, Broadcast) else side for side in (left, right)]
-    return Product(plain[0], plain[1], lead)
+    return Product(plain[0], _read_apart(plain[1], walk([plain[0]])), lead)
+
+
+def _read_apart(tensor: Tensor, others: Sequence[Tensor]) -> Tensor:
+    """The same memory read a second time where the other side reads it too, otherwise cut."""
+    if isinstance(tensor, Stored) and tensor in others:
+        return Stored(tensor.name, tensor.shape, tensor.dtype)
+    if isinstance(tensor, Permute):
+        return Permute(_read_apart(tensor.inputs[0], others), tensor.order)
+    return tensor
 
 
 @lowers("mm", "bmm")
