@@ -11,6 +11,8 @@ from kernelmill.errors import GeneratorUnavailable, UsageError
 from kernelmill.generators.base import Declined, Draft, Generator, Proposal
 from kernelmill.generators.composer.choosing import choose
 from kernelmill.generators.composer.decisions import CATALOGUE, Catalogue, Choices, Plan
+from kernelmill.generators.composer.emit.pallas import decisions as pallas_decisions
+from kernelmill.generators.composer.emit.pallas.program import PallasProgram
 from kernelmill.generators.composer.emit.program import Program
 from kernelmill.generators.composer.emit.rvv import decisions as rvv_decisions
 from kernelmill.generators.composer.emit.rvv.program import RvvProgram
@@ -32,7 +34,7 @@ _LIMITS = Limits(memory_bytes=8 << 30)
 class Emitter(NamedTuple):
     """Who writes for a backend, and what there is to decide."""
 
-    program: Callable[[Graph, Plan], Program | TritonProgram]
+    program: Callable[[Graph, Plan], Program | TritonProgram | PallasProgram]
     catalogue: Catalogue
 
 
@@ -40,6 +42,7 @@ EMITTERS = {
     "cpp": Emitter(Program, CATALOGUE),
     "rvv": Emitter(RvvProgram, rvv_decisions.CATALOGUE),
     "triton": Emitter(TritonProgram, triton_decisions.CATALOGUE),
+    "pallas": Emitter(PallasProgram, pallas_decisions.CATALOGUE),
 }
 
 

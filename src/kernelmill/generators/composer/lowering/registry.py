@@ -48,9 +48,9 @@ class Lowering:
 
     def run(self) -> list[Value]:
         """The values of the graph's outputs."""
-        wanted = _wanted(self.graph)
+        needed = wanted(self.graph)
         for node in self.graph.nodes:
-            if node.name in wanted:
+            if node.name in needed:
                 self._lower(node)
         return [self.value(output) for output in self.graph.outputs]
 
@@ -148,13 +148,13 @@ def axes_of(argument: Any, rank: int) -> list[int]:
     return sorted(axis % rank if rank else 0 for axis in given)
 
 
-def _wanted(graph: Graph) -> set[str]:
+def wanted(graph: Graph) -> set[str]:
     """The nodes that the outputs depend on."""
-    wanted = {output.node for output in graph.outputs}
+    found = {output.node for output in graph.outputs}
     for node in reversed(graph.nodes):
-        if node.name in wanted:
-            wanted.update(_references([*node.arguments, *node.keywords.values()]))
-    return wanted
+        if node.name in found:
+            found.update(_references([*node.arguments, *node.keywords.values()]))
+    return found
 
 
 def _references(argument: Any) -> set[str]:

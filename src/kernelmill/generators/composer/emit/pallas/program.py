@@ -1,0 +1,19 @@
+"""A candidate in Pallas: tensors, grouped into kernels, cut into blocks."""
+
+from kernelmill.generators.composer.decisions import Plan
+from kernelmill.generators.composer.emit.pallas.grouping import Grouping
+from kernelmill.generators.composer.emit.pallas.lowering import Lowering
+from kernelmill.generators.composer.emit.pallas.model import Model
+from kernelmill.generators.composer.graph import Graph
+from kernelmill.tasks.task import Task
+
+
+class PallasProgram:
+    def __init__(self, graph: Graph, plan: Plan) -> None:
+        self._graph, self._plan = graph, plan
+        self._outputs = Lowering(graph, plan).run()
+        self._kernels = Grouping(self._outputs, plan).run()
+
+    def files(self, task: Task) -> dict[str, str]:
+        model = Model(self._graph, task, self._kernels, self._outputs, self._plan)
+        return {"model.py": model.text()}
