@@ -12,10 +12,12 @@ from kernelmill.sandbox import Zygote
 
 
 class Device(enum.StrEnum):
-    """Where candidates run, by the framework's name for it."""
+    """Where candidates run; the framework's name for it, where the framework has one."""
 
     CPU = "cpu"
     CUDA = "cuda"
+    MODELLED = "modelled"
+    """Not in this machine: a simulator executes, and a model tells the time."""
 
 
 class Requirement(msgspec.Struct, frozen=True):
@@ -53,8 +55,8 @@ class Built(msgspec.Struct, frozen=True):
     cached: bool = False
 
 
-class BuildFailed(Exception):
-    """The candidate does not build. The message is for the generator."""
+class CandidateFailed(Exception):
+    """What a tool chain has against a candidate, in words for the generator."""
 
     def __init__(self, kind: str, summary: str, evidence: tuple[str, ...], hint: str = "") -> None:
         self.kind = kind
@@ -62,6 +64,10 @@ class BuildFailed(Exception):
         self.evidence = evidence
         self.hint = hint
         super().__init__(summary)
+
+
+class BuildFailed(CandidateFailed):
+    """The candidate does not build."""
 
 
 class Backend(ABC):

@@ -1,7 +1,6 @@
 """Putting a built candidate into a cell of its own."""
 
 import os
-from typing import NamedTuple
 
 import msgspec
 
@@ -13,22 +12,13 @@ from kernelmill.judge.settings import Settings
 from kernelmill.judge.subject import Subject
 from kernelmill.sandbox import Cell, Limits, Policy, Zygote
 from kernelmill.tasks.task import Task
+from kernelmill.tensors.arguments import InitArguments
 from kernelmill.tensors.blob import Blob
 from kernelmill.tensors.layout import Layout, Node
 
 RUNNER = "kernelmill.judge.runner"
 REFERENCE_LIMITS = Limits(memory_bytes=16 << 30, lifetime_seconds=24 * 3600)
 _SECONDS = 120.0
-
-
-class InitArguments(NamedTuple):
-    """What the reference's constructor takes, and ModelNew's must too."""
-
-    value: Node
-    tensors: Blob
-
-    def close(self) -> None:
-        self.tensors.close()
 
 
 def read_init_arguments(task: Task, zygote: Zygote) -> InitArguments:

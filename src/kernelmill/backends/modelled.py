@@ -1,0 +1,116 @@
+"""The contract of a backend whose target is not in this machine.
+
+Its candidates are executed by a simulator, and timed by a deterministic model that the verdict
+names. Nothing of this is wall-clock time.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import msgspec
+import numpy.typing as npt
+
+from kernelmill.backends.base import Backend, Built, CandidateFailed, Device
+from kernelmill.candidate import Candidate
+from kernelmill.errors import UsageError
+from kernelmill.sandbox import Zygote
+from kernelmill.tasks.task import Kind, Task
+from kernelmill.tensors.arguments import CallArguments, InitArguments
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """What the model says one call takes. The same for the same kernel and shapes, always."""
+
+    milliseconds: float
+    cycles: float
+    bytes: int
+    """Moved between the chip's memory and its core."""
+    model: str
+    """Whose numbers these are, with a version: `libtpu 0.0.42, static LLO profile`."""
+    units: dict[str, float] = {}
+    """Unit of the chip, or kind of instruction -> share of the cycles, the greatest first."""
+    notes: tuple[str, ...] = ()
+    """What else a writer of kernels should know, a short line each: memory used, grid steps."""
+
+
+class Peak(NamedTuple):
+    """What the chip cannot do faster, whatever the kernel."""
+
+    bytes_per_second: float
+    operations_per_second: float
+
+
+class RunFailed(CandidateFailed):
+    """The simulator stops the kernel: a race, an access out of bounds, memory that overflows."""
+
+
+class BaselineMissing(Exception):
+    """There is nothing to compare with on this backend; the message says why."""
+
+
+class Session(ABC):
+    """A kernel in a cell with its tool chain, for as many calls as wanted.
+
+    Methods raise `RunFailed` for the kernel's own mistakes where the tool chain can say what they
+    are, and `CellFailure` where the cell does not answer (it crashed, it takes too long); nothing
+    else. Calls know nothing of each other. The cell is nobody's friend: what it says of its own
+    speed must come from a part of it that the kernel cannot reach.
+    """
+
+    @abstractmethod
+    def execute(
+        self, arguments: CallArguments, outputs: Sequence[Kind], seconds: float
+    ) -> list[npt.NDArray[Any]]:
+        """One call. The outputs are compared by whoever asked; bfloat16 comes as its raw bits."""
+
+    @abstractmethod
+    def estimate(
+        self, arguments: CallArguments, outputs: Sequence[Kind], seconds: float
+    ) -> Estimate:
+        """What a call with arguments of these shapes takes, by the model."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class ModelledBackend(Backend):
+    """A backend for chips that nobody needs to have."""
+
+    device = Device.MODELLED
+    chips: ClassVar[tuple[str, ...]]
+    """What NAME:CHIP may ask for; the first is meant where it asks for none."""
+    clock: ClassVar[str]
+    """How the time of a call is modelled, in words for the evidence."""
+    baseline: ClassVar[str]
+    """What candidates are compared with, in two or three words: `XLA`."""
+
+    def __init__(self, chip: str = "") -> None:
+        if chip and chip not in self.chips:
+            raise UsageError(f"backend {self.name} knows {', '.join(self.chips)}, not {chip!r}")
+        self.chip = chip or self.chips[0]
+
+    @property
+    @abstractmethod
+    def peak(self) -> Peak:
+        """Of the chip: no estimate below what it allows is believed."""
+
+    @abstractmethod
+    def open(
+        self, candidate: Candidate, built: Built, init: InitArguments, zygote: Zygote
+    ) -> Session:
+        """A cell of its own for a built candidate. Raises CellFailure or RunFailed."""
+
+    @abstractmethod
+    def open_baseline(self, task: Task, init: InitArguments, zygote: Zygote) -> Session:
+        """The tool chain's own way to compute the task's function, from nothing but the reference.
+
+        What it computes is checked like a candidate's. Raises BaselineMissing where there is none
+        for this task.
+        """
