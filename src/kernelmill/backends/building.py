@@ -20,17 +20,24 @@ from kernelmill.sandbox import (
 PROGRAMS = "kernelmill.backends.compiling"
 SECONDS = 120.0
 _LARGEST_LIBRARY = 64 << 20
-_POLICY = Policy(
-    limits=Limits(memory_bytes=6 << 30, lifetime_seconds=SECONDS + 10, processes=64),
-    may_execute=True,
-)
+
+
+def building_policy(seconds: float) -> Policy:
+    limits = Limits(memory_bytes=6 << 30, lifetime_seconds=seconds + 10, processes=64)
+    return Policy(limits=limits, may_execute=True)
 
 
 @contextmanager
-def builder(entry: str, arguments: dict[str, Any], zygote: Zygote) -> Iterator[Cell]:
+def builder(
+    entry: str,
+    arguments: dict[str, Any],
+    zygote: Zygote,
+    programs: str = PROGRAMS,
+    seconds: float = SECONDS,
+) -> Iterator[Cell]:
     """A cell that runs one of the programs; raises BuildFailed whatever goes wrong with it."""
     try:
-        with zygote.spawn(f"{PROGRAMS}:{entry}", arguments, _POLICY) as cell:
+        with zygote.spawn(f"{programs}:{entry}", arguments, building_policy(seconds)) as cell:
             yield cell
     except CellTimeout as failure:
         raise BuildFailed(

@@ -83,9 +83,9 @@ def _sections(source: str) -> dict[str, str]:
 
 def _assigned_text(statement: ast.stmt) -> tuple[str, str]:
     match statement:
-        case ast.Assign(
-            targets=[ast.Name(id=name)], value=ast.Constant(value=str(text))
-        ) if name in SECTIONS:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=str(text))) if (
+            name in SECTIONS
+        ):
             return name, text
     raise ArtefactError(
         f"line {statement.lineno}: an artefact is six strings and no more: {', '.join(SECTIONS)}"

@@ -70,7 +70,9 @@ def read_summary(text: str, operator: str) -> OperatorProfile:
     if not rows:
         raise ProfileError(f"the profile does not show {operator}: was it ever run?")
     durations = sorted(_number(_first(row, _DURATIONS)) for row in rows)
-    shares = {pipe: _mean(_number(row.get(column)) for row in rows) for column, pipe in _PIPES.items()}
+    shares = {
+        pipe: _mean(_number(row.get(column)) for row in rows) for column, pipe in _PIPES.items()
+    }
     return OperatorProfile(
         operator,
         len(rows),
