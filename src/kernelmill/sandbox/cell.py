@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -49,6 +50,7 @@ _ENVIRONMENT = {
     "TORCH_CPP_LOG_LEVEL": "ERROR",
 }
 
+_START = str(Path(__file__).with_name("start.py"))
 _FILTERS = "Seccomp_filters:"
 _FINDING = ("PATH", "LD_LIBRARY_PATH")
 
@@ -316,10 +318,16 @@ class Cell:
 class Zygote:
     """The warm process. Safe to use from several threads; started anew if it was killed."""
 
-    def __init__(self, modules: tuple[str, ...], threads: int) -> None:
-        """Start it with `modules` imported; cells compute with `threads` threads."""
+    def __init__(
+        self, modules: tuple[str, ...], threads: int, python: str = sys.executable
+    ) -> None:
+        """Start it with `modules` imported; cells compute with `threads` threads.
+
+        Under another `python`, which needs msgspec and numpy, it sees that one's packages.
+        """
         self._modules = modules
         self._threads = threads
+        self._python = python
         self._lock = threading.Lock()
         self._start()
 
@@ -364,7 +372,7 @@ class Zygote:
         self._channel, theirs = channel_pair()
         number = theirs.fileno()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "kernelmill.sandbox.zygote", str(number), *self._modules],
+            [self._python, "-P", _START, str(number), *self._modules],
             pass_fds=(number,),
             env=_environment(self._threads),
             stdin=subprocess.DEVNULL,

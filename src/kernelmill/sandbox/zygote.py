@@ -92,7 +92,3 @@ def _remove_abandoned_scratch() -> None:
         owner = folder.name.removeprefix(SCRATCH_PREFIX).partition("-")[0]
         if owner.isdigit() and not Path(f"/proc/{owner}").exists():
             shutil.rmtree(folder, ignore_errors=True)
-
-
-if __name__ == "__main__":
-    main()
