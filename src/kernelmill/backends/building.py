@@ -22,9 +22,9 @@ SECONDS = 120.0
 _LARGEST_LIBRARY = 64 << 20
 
 
-def building_policy(seconds: float) -> Policy:
+def _policy(seconds: float, reading: tuple[str, ...]) -> Policy:
     limits = Limits(memory_bytes=6 << 30, lifetime_seconds=seconds + 10, processes=64)
-    return Policy(limits=limits, may_execute=True)
+    return Policy(limits=limits, may_execute=True, reading=reading)
 
 
 @contextmanager
@@ -34,10 +34,11 @@ def builder(
     zygote: Zygote,
     programs: str = PROGRAMS,
     seconds: float = SECONDS,
+    reading: tuple[str, ...] = (),
 ) -> Iterator[Cell]:
     """A cell that runs one of the programs; raises BuildFailed whatever goes wrong with it."""
     try:
-        with zygote.spawn(f"{programs}:{entry}", arguments, building_policy(seconds)) as cell:
+        with zygote.spawn(f"{programs}:{entry}", arguments, _policy(seconds, reading)) as cell:
             yield cell
     except CellTimeout as failure:
         raise BuildFailed(

@@ -78,10 +78,14 @@ def make(artefact: Artefact, cann: Cann, zygote: Zygote) -> bytes:
         "environment": cann.environment,
         "results": [PACKAGE, f"{BINDING}.so"],
     }
-    with builder("make_operator", arguments, zygote, _PROGRAMS, _SECONDS) as cell:
+    reading = (str(cann.root),)
+    with builder("make_operator", arguments, zygote, _PROGRAMS, _SECONDS, reading) as cell:
         body, descriptors = cell.request({"go": True}, _SECONDS)
         archive = take(descriptors)
-    made = msgspec.convert(body, _Made)
+    try:
+        made = msgspec.convert(body, _Made)
+    except msgspec.ValidationError as error:
+        raise BuildFailed("protocol", "the build does not answer as it should", ()) from error
     if made.failed:
         raise diagnose(made.failed, made.log).build_failed()
     if archive is None:

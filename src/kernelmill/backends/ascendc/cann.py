@@ -53,7 +53,7 @@ def find_cann(soc: str) -> Cann:
             sysconfig.get_paths()["include"],
             str(adapter / "include"),
             str(root / "include"),
-        ),  # fmt: skip
+        ),
         libraries=(*framework_folders("lib"), str(adapter / "lib"), str(root / "lib64")),
         environment={name: os.environ[name] for name in _VARIABLES if name in os.environ},
     )

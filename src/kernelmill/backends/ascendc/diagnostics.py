@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 
 import msgspec
-import yaml
 
 from kernelmill.backends.base import BuildFailed
 from kernelmill.backends.cpp.diagnostics import first_errors
@@ -50,7 +49,7 @@ def diagnose(step: str, log: str) -> Diagnosed:
 
 @functools.cache
 def failures() -> tuple[Failure, ...]:
-    return msgspec.convert(yaml.safe_load(_FILE.read_text()), tuple[Failure, ...])
+    return msgspec.yaml.decode(_FILE.read_bytes(), type=tuple[Failure, ...])
 
 
 def _evidence(log: str) -> tuple[str, ...]:

@@ -65,7 +65,7 @@ class OperatorProfile(msgspec.Struct, frozen=True):
 
 
 def read_summary(text: str, operator: str) -> OperatorProfile:
-    """One operator's rows of an op_summary (msprof) or kernel_details table. Raises ProfileError."""
+    """One operator in a table of msprof's: op_summary or kernel_details. Raises ProfileError."""
     rows = [row for row in csv.DictReader(io.StringIO(text)) if _first(row, _TYPES) == operator]
     if not rows:
         raise ProfileError(f"the profile does not show {operator}: was it ever run?")
