@@ -10,6 +10,7 @@ from rich.markup import escape
 
 from kernelmill import __version__
 from kernelmill.cli import (
+    backend,
     doctor,
     memory,
     prompt,
@@ -43,6 +44,7 @@ app.command("status")(status.status)
 app.command("show")(show.show)
 app.command("report")(report.report)
 app.command("prompt")(prompt.prompt)
+app.add_typer(backend.app, name="backend")
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(memory.app, name="memory")
 app.add_typer(skills.app, name="skills")
