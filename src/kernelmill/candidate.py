@@ -10,6 +10,9 @@ import msgspec
 from kernelmill.errors import CandidateError
 
 MODEL_FILE = "model.py"
+KERNEL_FILE = "kernel.cpp"
+ENTRY_FILES = (MODEL_FILE, KERNEL_FILE)
+"""One of them a candidate must have: which one is for its backend to say."""
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
 _MOST_FILES = 64
 _MOST_BYTES = 2 << 20
@@ -36,8 +39,10 @@ class Candidate(msgspec.Struct, frozen=True):
     name: str = ""
 
     def __post_init__(self) -> None:
-        if MODEL_FILE not in self.files:
-            raise CandidateError(f"{self.name or 'the candidate'} has no {MODEL_FILE}")
+        if not any(entry in self.files for entry in ENTRY_FILES):
+            raise CandidateError(
+                f"{self.name or 'the candidate'} has neither {' nor '.join(ENTRY_FILES)}"
+            )
         if len(self.files) > _MOST_FILES:
             raise CandidateError(f"{self.name}: more than {_MOST_FILES} files")
         if sum(len(text) for text in self.files.values()) > _MOST_BYTES:
@@ -59,19 +64,26 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 def read_candidate(path: Path, origin: Origin = Origin.FILE) -> Candidate:
-    """A folder with model.py and its sources, or a single Python file."""
+    """A folder with model.py or kernel.cpp and what belongs to it, or a single such file."""
     if path.is_file():
-        return Candidate({MODEL_FILE: _text(path)}, origin, path.stem)
+        entry = MODEL_FILE if path.suffix == ".py" else KERNEL_FILE
+        return Candidate({entry: _text(path)}, origin, path.stem)
     if not path.is_dir():
         raise CandidateError(f"there is no candidate at {path}")
-    if not (path / MODEL_FILE).is_file():
-        raise CandidateError(f"{path} is not a candidate: it has no {MODEL_FILE}")
+    if not is_candidate(path):
+        raise CandidateError(
+            f"{path} is not a candidate: it has neither {' nor '.join(ENTRY_FILES)}"
+        )
     files = {
         str(file.relative_to(path)): _text(file)
         for file in sorted(path.rglob("*"))
         if file.is_file() and file.suffix in SUFFIXES
     }
     return Candidate(files, origin, path.name)
+
+
+def is_candidate(folder: Path) -> bool:
+    return any((folder / entry).is_file() for entry in ENTRY_FILES)
 
 
 def _text(path: Path) -> str:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import msgspec
 
-from kernelmill.candidate import Candidate
+from kernelmill.candidate import MODEL_FILE, Candidate
 from kernelmill.sandbox import Zygote
 
 
@@ -81,6 +81,10 @@ class Backend(ABC):
 
     name: ClassVar[str]
     title: ClassVar[str]
+    entry: ClassVar[str] = MODEL_FILE
+    """The file that every candidate has: where its work begins."""
+    scale: ClassVar[str] = "cpu"
+    """Which sizes of the built-in tasks suit it."""
     device: Device = Device.CPU
     measures: bool = True
     """Whether the time of a call says anything here: an interpreter's does not. Where it does not,

@@ -32,13 +32,12 @@ def builder(
     entry: str,
     arguments: dict[str, Any],
     zygote: Zygote,
-    programs: str = PROGRAMS,
     seconds: float = SECONDS,
     reading: tuple[str, ...] = (),
 ) -> Iterator[Cell]:
-    """A cell that runs one of the programs; raises BuildFailed whatever goes wrong with it."""
+    """A cell that runs a program ("module:function"); raises BuildFailed whatever goes wrong."""
     try:
-        with zygote.spawn(f"{programs}:{entry}", arguments, _policy(seconds, reading)) as cell:
+        with zygote.spawn(entry, arguments, _policy(seconds, reading)) as cell:
             yield cell
     except CellTimeout as failure:
         raise BuildFailed(

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from kernelmill.backends.base import BuildFailed
-from kernelmill.backends.building import SECONDS, builder
+from kernelmill.backends.building import PROGRAMS, SECONDS, builder
 from kernelmill.candidate import MODEL_FILE, Candidate
 from kernelmill.errors import BackendUnavailable
 from kernelmill.sandbox import Zygote
@@ -37,7 +37,7 @@ def is_inline(candidate: Candidate) -> bool:
 def record(candidate: Candidate, zygote: Zygote, with_cuda: bool = False) -> Recorded:
     """Import model.py in a cell, note what it asks to be built. Raises BuildFailed."""
     arguments = {"source": candidate.files[MODEL_FILE], "with_cuda": with_cuda}
-    with builder("record_extension", arguments, zygote) as cell:
+    with builder(f"{PROGRAMS}:record_extension", arguments, zygote) as cell:
         body, files = cell.request({"go": True}, SECONDS)
     for file in files:
         os.close(file)

@@ -84,6 +84,7 @@ class ModelledBackend(Backend):
     """A backend for chips that nobody needs to have."""
 
     device = Device.MODELLED
+    scale = "npu"
     chips: ClassVar[tuple[str, ...]]
     """What NAME:CHIP may ask for; the first is meant where it asks for none."""
     clock: ClassVar[str]

@@ -6,7 +6,10 @@ from typing import Annotated
 import typer
 
 Backend = Annotated[str, typer.Option(help="The target: a backend's name.")]
-Scale = Annotated[str, typer.Option(help="Sizes of the built-in tasks: cpu or gpu.")]
+Scale = Annotated[
+    str | None,
+    typer.Option(help="Sizes of the tasks: cpu, gpu or npu; what suits the backend by default."),
+]
 Threads = Annotated[
     int | None, typer.Option(min=1, help="Threads for both sides; all processors by default.")
 ]

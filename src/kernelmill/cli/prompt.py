@@ -47,7 +47,7 @@ def prompt(
         str, typer.Option(help="Who decides what is shown; as in the campaign by default.")
     ] = "",
     backend: Backend = "cpp",
-    scale: Scale = "cpu",
+    scale: Scale = None,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     campaign: Campaign = None,
     prompt_tokens: Annotated[int, typer.Option(min=1, help="What it may take.")] = PROMPT_TOKENS,
@@ -73,7 +73,7 @@ def prompt(
     )
 
 
-def _describe(name: str, target: BackendContract, scale: str) -> Task:
+def _describe(name: str, target: BackendContract, scale: str | None) -> Task:
     files = load_suite(name)
     if len(files) != 1:
         raise UsageError(f"{name} is {len(files)} tasks: name one of them")

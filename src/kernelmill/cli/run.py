@@ -6,6 +6,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from kernelmill.backends import get_backend
 from kernelmill.campaign import Crew, Limits
 from kernelmill.campaign.preflight import demand_some, describe_tasks, find_tasks
 from kernelmill.cli.campaigns import find_plugins, open_judge, work
@@ -56,7 +57,7 @@ def run(
         float | None, typer.Option(min=0.0, help="Begin nothing that would cost more in all.")
     ] = None,
     threads: Threads = None,
-    scale: Scale = "cpu",
+    scale: Scale = None,
     rounds: Annotated[int, typer.Option(min=5, help="Timed rounds.")] = 24,
     compiled: Annotated[
         bool,
@@ -75,7 +76,7 @@ def run(
         strategy=strategy,
         budget=budget,
         seed=seed,
-        scale=scale,
+        scale=scale or get_backend(backend).scale,
         threads=threads or Settings().threads,
         compiled=compiled,
         allow_unsandboxed=allow_unsandboxed,
@@ -92,7 +93,9 @@ def run(
         Workspace(workspace, create=True) as opened,
         open_judge(settings, plugins.backend) as judge,
     ):
-        campaign = opened.create_campaign(settings, _describe(console, judge, entries, scale))
+        campaign = opened.create_campaign(
+            settings, _describe(console, judge, entries, settings.scale)
+        )
         console.print(f"campaign {campaign.id} in {workspace}", highlight=False)
         crew = Crew(judge, plugins.generator, plugins.strategy)
         work(console, opened, campaign, crew, Limits(max_usd, max_minutes))

@@ -34,7 +34,7 @@ def list_tasks(
 @app.command()
 def show(
     task: Annotated[str, typer.Argument(help="A task: suite/name, or a file.")],
-    scale: Scale = "cpu",
+    scale: Scale = None,
 ) -> None:
     """Load a task in a cell and print what it is: shapes, operators, hidden variants."""
     console = Console()
@@ -46,7 +46,7 @@ def show(
 @app.command("screen")
 def screen_tasks(
     suite: Annotated[str, typer.Argument(help="A suite, a file or a folder.")],
-    scale: Scale = "cpu",
+    scale: Scale = None,
 ) -> None:
     """Try dishonest outputs on every task: which cheats would its check let through?
 

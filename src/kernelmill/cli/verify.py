@@ -35,7 +35,7 @@ def verify(
         typer.Argument(help="A folder with model.py, or one file. Default: the shipped examples."),
     ] = None,
     backend: Backend = "cpp",
-    scale: Scale = "cpu",
+    scale: Scale = None,
     threads: Threads = None,
     rounds: Annotated[int, typer.Option(min=5, help="Timed rounds.")] = 24,
     compiled: Annotated[

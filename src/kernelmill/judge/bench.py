@@ -3,14 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from typing import ClassVar, NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from kernelmill.backends.base import Built
 from kernelmill.candidate import Candidate
 from kernelmill.judge.correctness import Correctness
 from kernelmill.judge.protocol import OutputTensor
-from kernelmill.judge.subject import Subject
-from kernelmill.judge.verdict import Diagnosis, Latency, Profile
+from kernelmill.judge.verdict import Diagnosis, Latency, Modelled, Profile
 from kernelmill.tasks.task import Task
 
 
@@ -20,19 +19,25 @@ class Competition(NamedTuple):
     latency: Latency
     profile: Profile
     diagnosis: Diagnosis | None
+    modelled: Modelled | None = None
+    """Where a model told the time."""
 
 
-class Bench(ABC):
+Seated = TypeVar("Seated")
+"""A candidate in its cell, as the judge talks to it on this kind of device."""
+
+
+class Bench(ABC, Generic[Seated]):
     """Everything the judge keeps ready for one task: reference runners, cases, timed inputs.
 
     All that differs between devices is behind this: where inputs and answers lie and who compares
     them, how calls are batched and synchronised, what the clock is. Methods that take a subject
-    raise CellFailure or RunnerRaised for its own failures, ReferenceLost for those of the
-    reference. Made once a task; raises TaskError where the task does not allow it.
+    raise CellFailure, RunnerRaised or CandidateFailed for its own failures, ReferenceLost for
+    those of the reference. Made once a task; raises TaskError where the task does not allow it.
     """
 
     task: Task
-    clock: ClassVar[str]
+    clock: str
     """How time is taken, in words."""
 
     @property
@@ -61,25 +66,26 @@ class Bench(ABC):
         """About how many open files it holds."""
 
     @abstractmethod
-    def seat(self, candidate: Candidate, built: Built) -> AbstractContextManager[Subject]:
+    def seat(self, candidate: Candidate, built: Built) -> AbstractContextManager[Seated]:
         """A runner of its own for a candidate, ended on leaving."""
 
     @abstractmethod
-    def check(self, subject: Subject, small: bool) -> Correctness:
+    def check(self, subject: Seated, small: bool) -> Correctness:
         """The trials before the clock; only those of small shapes for who cannot bear more."""
 
     @abstractmethod
-    def check_again(self, subject: Subject) -> Correctness:
+    def check_again(self, subject: Seated) -> Correctness:
         """One more behind the clock, on inputs that no trial has used before."""
 
     @abstractmethod
     def prepare(self, compiled: bool) -> None:
-        """Have the baselines ready: eager, and torch.compile where wanted and where it works."""
+        """Have the baselines ready: eager, and torch.compile where wanted and where it works; or
+        what stands for them on this device."""
 
     @abstractmethod
     def compete(
         self,
-        subject: Subject,
+        subject: Seated,
         outputs: list[OutputTensor],
         built: Built,
         compiled: bool,

@@ -1,36 +1,40 @@
 """Which device a backend's candidates run on, and how the judge works there."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kernelmill.backends.base import Backend, Device
 from kernelmill.judge.bench import Bench
 from kernelmill.judge.cuda.bench import CudaBench, device_files
 from kernelmill.judge.host_bench import HostBench
+from kernelmill.judge.modelled.bench import ModelledBench
 from kernelmill.judge.settings import Settings
 from kernelmill.sandbox import Zygote
 from kernelmill.tasks.task import Task
 
 
 class JudgedDevice(NamedTuple):
-    name: Device
+    framework: str
+    """Where the reference is described, by the framework's name for it."""
     modules: tuple[str, ...]
     """Programs of its cells, imported by the warm process."""
-    open_bench: Callable[[Task, Zygote, Settings], Bench]
+    open_bench: Callable[[Backend, Task, Zygote, Settings], Bench[Any]]
     files: Callable[[], tuple[str, ...]] = tuple
     """Device files that a cell which computes there must open."""
 
 
+_RUNNER = "kernelmill.judge.runner"
 _DEVICES = {
-    Device.CPU: JudgedDevice(Device.CPU, ("kernelmill.judge.runner",), HostBench),
+    Device.CPU: JudgedDevice("cpu", (_RUNNER,), lambda _, *rest: HostBench(*rest)),
+    Device.MODELLED: JudgedDevice("cpu", (_RUNNER,), ModelledBench),
     Device.CUDA: JudgedDevice(
-        Device.CUDA,
+        "cuda",
         (
-            "kernelmill.judge.runner",
+            _RUNNER,
             "kernelmill.judge.cuda.runner",
             "kernelmill.judge.cuda.examiner",
         ),
-        CudaBench,
+        lambda _, *rest: CudaBench(*rest),
         device_files,
     ),
 }

@@ -3,10 +3,11 @@
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any
 
 import msgspec
 
-from kernelmill.backends.base import Backend, BuildFailed, Built, Finding
+from kernelmill.backends.base import Backend, Built, CandidateFailed, Finding
 from kernelmill.candidate import Candidate
 from kernelmill.judge.bench import Bench
 from kernelmill.judge.correctness import Correctness, failure_feedback
@@ -14,12 +15,13 @@ from kernelmill.judge.evidence import make_evidence
 from kernelmill.judge.latency import REPEATS, TimedAnswerWrong
 from kernelmill.judge.protocol import OutputTensor
 from kernelmill.judge.settings import Settings
-from kernelmill.judge.subject import RunnerRaised, Subject
+from kernelmill.judge.subject import RunnerRaised
 from kernelmill.judge.verdict import (
     Diagnosis,
     Feedback,
     Gate,
     Latency,
+    Modelled,
     Profile,
     Trial,
     Verdict,
@@ -52,7 +54,7 @@ class Passage:
     """One candidate's way through the gates. Used once."""
 
     def __init__(
-        self, backend: Backend, zygote: Zygote, settings: Settings, bench: Bench, quiet: Quiet
+        self, backend: Backend, zygote: Zygote, settings: Settings, bench: Bench[Any], quiet: Quiet
     ) -> None:
         self._backend = backend
         self._zygote = zygote
@@ -65,6 +67,7 @@ class Passage:
         self._latency: Latency | None = None
         self._profile: Profile | None = None
         self._diagnosis: Diagnosis | None = None
+        self._modelled: Modelled | None = None
         self._repeats = REPEATS
 
     def judge(
@@ -95,6 +98,7 @@ class Passage:
             latency=self._latency,
             profile=self._profile,
             diagnosis=self._diagnosis,
+            modelled=self._modelled,
             seconds=self._seconds,
             evidence=make_evidence(
                 self._bench.seeds,
@@ -115,6 +119,10 @@ class Passage:
         except (CellFailure, RunnerRaised) as failure:
             feedback = msgspec.structs.replace(failure_feedback(failure), gate=gate)
             raise _Refusal(feedback) from failure
+        except CandidateFailed as failed:
+            raise _Refusal(
+                Feedback(gate, failed.kind, failed.summary, failed.evidence, failed.hint)
+            ) from failed
         finally:
             self._seconds[gate] = time.perf_counter() - start
 
@@ -127,12 +135,7 @@ class Passage:
             raise _Refusal(Feedback(Gate.INTEGRITY, "audit", objection, (), hint))
 
     def _build(self, candidate: Candidate) -> Built:
-        try:
-            built = self._backend.build(candidate, self._zygote)
-        except BuildFailed as failure:
-            raise _Refusal(
-                Feedback(Gate.BUILD, failure.kind, failure.summary, failure.evidence, failure.hint)
-            ) from failure
+        built = self._backend.build(candidate, self._zygote)
         if self._settings.static_rules:
             self._object(self._backend.inspect_build(candidate, built))
         return built
@@ -163,7 +166,7 @@ class Passage:
         return result.outputs
 
     def _compete(
-        self, subject: Subject, outputs: list[OutputTensor], built: Built, compiled: bool
+        self, subject: Any, outputs: list[OutputTensor], built: Built, compiled: bool
     ) -> None:
         bench = self._bench
         bench.prepare(compiled)
@@ -174,7 +177,7 @@ class Passage:
                 raise _Refusal(
                     Feedback(Gate.LATENCY, "timed-answer", str(wrong), (), wrong.hint)
                 ) from wrong
-        latency, self._profile, self._diagnosis = competition
+        latency, self._profile, self._diagnosis, self._modelled = competition
         self._check_profile(self._profile, latency.eager_ms)
         self._demand(bench.check_again(subject))
         self._latency = latency

@@ -1,7 +1,6 @@
 """A bench on the processor: reference runners and candidates share files in memory."""
 
 import math
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -14,23 +13,17 @@ from kernelmill.judge.bench import Bench, Competition
 from kernelmill.judge.cases import Case, HostCaseBook, Ring
 from kernelmill.judge.correctness import Correctness, check_correctness, run_on_host
 from kernelmill.judge.latency import Contest, Contestant, summarise
-from kernelmill.judge.loading import (
-    REFERENCE_LIMITS,
-    RUNNER,
-    load_candidate,
-    open_cell,
-    read_init_arguments,
-)
-from kernelmill.judge.protocol import OutputTensor, ReferenceRequest, TrialDone
+from kernelmill.judge.loading import load_candidate, open_cell
+from kernelmill.judge.protocol import OutputTensor, TrialDone
+from kernelmill.judge.reference import fault, init_arguments, start_reference
 from kernelmill.judge.roofline import least_milliseconds
 from kernelmill.judge.settings import Settings
-from kernelmill.judge.subject import ReferenceLost, RunnerRaised, Subject, blaming_reference
-from kernelmill.sandbox import CellCrashed, CellFailure, Policy, Zygote
+from kernelmill.judge.subject import RunnerRaised, Subject, blaming_reference
+from kernelmill.sandbox import CellFailure, Zygote
 from kernelmill.tasks.task import Task
 
 _SECONDS = 120.0
 _COMPILE_SECONDS = 300.0
-_SEED_BITS = 60
 _BATCH_NANOSECONDS = 8_000_000
 _MOST_SLOTS = 8
 _MOST_RING_BYTES = 512 << 20
@@ -39,7 +32,7 @@ _PROCESS_BYTES = 128 << 20
 _PROCESS_FILES = 4
 
 
-class HostBench(Bench):
+class HostBench(Bench[Subject]):
     clock = "host clock of the judge; the runner lives only inside it"
     device = ""
 
@@ -50,7 +43,7 @@ class HostBench(Bench):
         self._compiled: Contestant | None = None
         self._compiles = True
         self._subjects: list[Subject] = []
-        self._read_init_arguments()
+        self.init = init_arguments(task, zygote)
         reference = self._start(compiled=False)
         self.book = HostCaseBook(task, reference)
         self.eager = self._contestant(reference)
@@ -149,18 +142,7 @@ class HostBench(Bench):
         self.init.close()
 
     def _start(self, compiled: bool) -> Subject:
-        policy = Policy(limits=REFERENCE_LIMITS, may_execute=compiled)
-        request = ReferenceRequest(
-            self.task.source, self.task.scale, secrets.randbits(_SEED_BITS), compiled
-        )
-        try:
-            cell = self._zygote.spawn(
-                f"{RUNNER}:run_reference", {"threads": self._settings.threads}, policy
-            )
-            subject = Subject(cell)
-            subject.load(request, (), _SECONDS)
-        except (CellFailure, RunnerRaised) as error:
-            raise self._fault("the reference does not load", error) from error
+        subject = start_reference(self.task, self._zygote, self._settings, compiled)
         self._subjects.append(subject)
         return subject
 
@@ -176,20 +158,8 @@ class HostBench(Bench):
         try:
             done: TrialDone = subject.trial(body, case.given.file, seconds)
         except (CellFailure, RunnerRaised) as error:
-            raise self._fault("the reference does not run", error) from error
+            raise fault(self.task, "the reference does not run", error) from error
         return Contestant(subject, done.tensors)
-
-    def _read_init_arguments(self) -> None:
-        try:
-            self.init = read_init_arguments(self.task, self._zygote)
-        except CellFailure as error:
-            raise self._fault("get_init_inputs fails", error) from error
-
-    def _fault(self, what: str, error: CellFailure | RunnerRaised) -> Exception:
-        """The task's; but a cell that ended in peace with its answer missing may be tried again."""
-        if isinstance(error, CellCrashed) and error.exit_code == 0:
-            return ReferenceLost(f"{what}: {error}")
-        return TaskError(f"{self.task.id}: {what}: {error}")
 
     def _make_ring(self) -> Ring:
         """As many slots as make a batch long enough for the clock, within reason."""

@@ -3,10 +3,11 @@
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from typing import Any
 
 from kernelmill.backends.base import Backend, BuildFailed
 from kernelmill.candidate import Candidate
-from kernelmill.errors import IsolationError, TaskError
+from kernelmill.errors import CandidateError, IsolationError, TaskError
 from kernelmill.judge.bench import Bench
 from kernelmill.judge.devices import device_of
 from kernelmill.judge.gates import Passage, Quiet
@@ -35,16 +36,16 @@ class Judge:
         self._device = device_of(backend)
         modules = (*backend.zygote_modules, *prober.MODULES, *self._device.modules)
         self.zygote = Zygote(modules, self.settings.threads)
-        self._benches: dict[str, Bench] = {}
+        self._benches: dict[str, Bench[Any]] = {}
 
     @property
     def tier(self) -> Tier:
         return self.zygote.features.tier
 
-    def describe(self, file: TaskFile, scale: str = "cpu") -> Task:
-        """Load a task file in a cell. Raises TaskError."""
-        where = self._device
-        return prober.describe_task(self.zygote, file, scale, where.name, where.files())
+    def describe(self, file: TaskFile, scale: str | None = None) -> Task:
+        """Load a task file in a cell, at the scale that suits the backend. Raises TaskError."""
+        where, scale = self._device, scale or self.backend.scale
+        return prober.describe_task(self.zygote, file, scale, where.framework, where.files())
 
     def verify(
         self,
@@ -59,9 +60,10 @@ class Judge:
         A `brief` verdict leaves a close call between candidate and eager open. An `objection` of
         an auditor ends the way at the gate of integrity.
 
-        Raises TaskError, BackendUnavailable or IsolationError; whatever is wrong with the
-        candidate is in the verdict.
+        Raises TaskError, BackendUnavailable, IsolationError, or CandidateError for what is no
+        candidate of this backend; whatever else is wrong with the candidate is in the verdict.
         """
+        self._demand_entry(candidate)
         self._demand_isolation(candidate)
         for _ in range(_DISTURBANCES):
             try:
@@ -75,9 +77,10 @@ class Judge:
 
         Returns whether the rules let it through and it builds.
 
-        Raises BackendUnavailable or IsolationError; what is wrong with the candidate is left for
-        `verify` to say.
+        Raises BackendUnavailable, IsolationError or CandidateError; what else is wrong with the
+        candidate is left for `verify` to say.
         """
+        self._demand_entry(candidate)
         self._demand_isolation(candidate)
         if self.settings.static_rules and self.backend.inspect_sources(candidate):
             return False
@@ -86,9 +89,9 @@ class Judge:
             return True
         return False
 
-    def bench(self, task: Task) -> Bench:
+    def bench(self, task: Task) -> Bench[Any]:
         """A fresh bench for a task; the caller closes it."""
-        return self._device.open_bench(task, self.zygote, self.settings)
+        return self._device.open_bench(self.backend, task, self.zygote, self.settings)
 
     def close(self) -> None:
         for bench in self._benches.values():
@@ -109,6 +112,11 @@ class Judge:
             passage = Passage(self.backend, self.zygote, self.settings, bench, self._quiet)
             return passage.judge(candidate, compiled, brief, objection)
 
+    def _demand_entry(self, candidate: Candidate) -> None:
+        if self.backend.entry not in candidate.files:
+            name, entry = candidate.name or "the candidate", self.backend.entry
+            raise CandidateError(f"{name} has no {entry}, which {self.backend.name} begins with")
+
     def _demand_isolation(self, candidate: Candidate) -> None:
         if self.tier >= Tier.PARTIAL or candidate.origin.ours or self.settings.allow_unsandboxed:
             return
@@ -119,7 +127,7 @@ class Judge:
         )
 
     @contextmanager
-    def _borrowed_bench(self, task: Task) -> Iterator[Bench]:
+    def _borrowed_bench(self, task: Task) -> Iterator[Bench[Any]]:
         """The bench of a task; it is thrown away if anything unexpected happens on it."""
         bench = self._benches.pop(task.digest, None) or self.bench(task)
         try:

@@ -22,12 +22,16 @@ class Floor(NamedTuple):
 
 
 def least_milliseconds(task: Task, threads: int) -> Floor:
+    """On the processor."""
+    rate = _CLOCK_PER_MS * threads
+    return floor(task, rate * _BYTES_PER_CYCLE, rate * _FLOPS_PER_CYCLE)
+
+
+def floor(task: Task, bytes_per_ms: float, flops_per_ms: float) -> Floor:
     reads = sum(_bytes(kind) for kind in (*task.shown.tensors, *task.state.values()))
     writes = sum(_bytes(kind) for kind in task.outputs)
-    rate = _CLOCK_PER_MS * threads
     return Floor(
-        memory=(writes + _LEAST_READ * reads) / (rate * _BYTES_PER_CYCLE),
-        arithmetic=task.flops / (rate * _FLOPS_PER_CYCLE),
+        memory=(writes + _LEAST_READ * reads) / bytes_per_ms, arithmetic=task.flops / flops_per_ms
     )
 
 

@@ -55,7 +55,14 @@ class Interval(msgspec.Struct, frozen=True):
             return "faster"
         return "slower" if self.high < 1 - MARGIN else "even"
 
+    @classmethod
+    def exactly(cls, ratio: float) -> "Interval":
+        """Of what was not measured but counted."""
+        return cls(ratio, ratio, ratio)
+
     def __str__(self) -> str:
+        if self.low == self.high:
+            return f"{self.ratio:.2f}x"
         return f"{self.ratio:.2f}x [{self.low:.2f}, {self.high:.2f}]"
 
 
@@ -82,6 +89,8 @@ class Latency(msgspec.Struct, frozen=True):
     """Share of rounds in which something else on the machine got in the way."""
     relaxed_ms: float | None = None
     """Eager with shorter types in its products (TF32): a promise the candidate is not held to."""
+    baseline: str = "eager"
+    """What stands where eager does: on a modelled chip, its tool chain's own way."""
 
     @property
     def bottleneck(self) -> str:
@@ -165,6 +174,30 @@ class Diagnosis(msgspec.Struct, frozen=True):
         return "\n".join(lines)
 
 
+class Modelled(msgspec.Struct, frozen=True):
+    """What a model of a chip says of candidate and baseline."""
+
+    model: str
+    cycles: float
+    baseline: str
+    baseline_cycles: float
+    bytes: int
+    """Moved between memory and core."""
+    units: dict[str, float]
+    """Unit of the chip, or kind of instruction -> share of the cycles, the greatest first."""
+    notes: tuple[str, ...]
+
+    def text(self) -> str:
+        """A few lines for a prompt."""
+        units = ", ".join(f"{name} {share:.0%}" for name, share in self.units.items())
+        lines = [
+            f"{self.cycles:,.0f} modelled cycles, {self.baseline} takes {self.baseline_cycles:,.0f}"
+            f" ({self.model})",
+            f"  {units}; {self.bytes:,} bytes moved",
+        ]
+        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
+
+
 class Evidence(msgspec.Struct, frozen=True):
     """What somebody needs to believe, or repeat, the verdict."""
 
@@ -197,6 +230,7 @@ class Verdict(msgspec.Struct, frozen=True):
     """Wall time by gate."""
     evidence: Evidence
     diagnosis: Diagnosis | None = None
+    modelled: Modelled | None = None
 
     def to_json(self) -> bytes:
         return msgspec.json.format(msgspec.json.encode(self), indent=2)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
+from kernelmill.tasks.fitting import EMULATED, WorkLog, fit
 from kernelmill.tasks.task import Constants
 
 
@@ -31,14 +32,39 @@ class TaskModule:
         self._module = types.ModuleType("kernelmill_task")
         exec(compile(source, "<task>", "exec"), self._module.__dict__)
         scales = getattr(self._module, "SCALES", {})
-        if scale != "cpu" and scale not in scales and scales:
+        self._fitted = scale == EMULATED and scale not in scales
+        if self._fitted:
+            self._module.__dict__.update(self._fit({}))
+        elif scale != "cpu" and scale not in scales and scales:
             raise UnusableTask(f"it has no sizes for scale {scale!r}, only {', '.join(scales)}")
         self._module.__dict__.update(scales.get(scale, {}))
 
     @property
     def declared_hidden(self) -> list[Constants] | None:
         """The HIDDEN list of the file; None where it has none."""
-        return getattr(self._module, "HIDDEN", None)
+        declared: list[Constants] | None = getattr(self._module, "HIDDEN", None)
+        if declared is None or not self._fitted:
+            return declared
+        return [constants | self._fit(constants) for constants in declared]
+
+    def _fit(self, constants: Constants) -> Constants:
+        """What to replace of some sizes, for a target that is emulated."""
+        free = self.free_constants()
+        sizes = free | {name: int(value) for name, value in constants.items() if name in free}
+        return dict(fit(sizes, lambda fitted: self._work(constants | fitted)))
+
+    def _work(self, constants: Constants) -> int | None:
+        """Operations of one call, counted without computing; None where these sizes do not go."""
+        log = WorkLog()
+        try:
+            with self.sized(constants), torch.device("meta"), torch.no_grad():
+                model = self._module.Model(*self._module.get_init_inputs())
+                inputs = self._module.get_inputs()
+                with log:
+                    model(*inputs)
+        except Exception:  # the task's own code may raise anything on sizes it was not made for
+            return None
+        return log.operations
 
     def free_constants(self) -> dict[str, int]:
         """Sizes that get_inputs reads and nothing else depends on."""

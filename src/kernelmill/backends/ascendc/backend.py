@@ -79,7 +79,7 @@ def make(artefact: Artefact, cann: Cann, zygote: Zygote) -> bytes:
         "results": [PACKAGE, f"{BINDING}.so"],
     }
     reading = (str(cann.root),)
-    with builder("make_operator", arguments, zygote, _PROGRAMS, _SECONDS, reading) as cell:
+    with builder(f"{_PROGRAMS}:make_operator", arguments, zygote, _SECONDS, reading) as cell:
         body, descriptors = cell.request({"go": True}, _SECONDS)
         archive = take(descriptors)
     try:

@@ -127,7 +127,7 @@ class CppBackend(Backend):
             "output": output,
             "inspected": not with_framework,
         }
-        with builder("compile_sources", arguments, zygote) as cell:
+        with builder(f"{PROGRAMS}:compile_sources", arguments, zygote) as cell:
             body, descriptors = cell.request({"go": True}, SECONDS)
             library = take(descriptors)
         if body["status"] < 0:

@@ -134,7 +134,7 @@ class CudaBackend(Backend):
             "output": options[options.index("-o") + 1],
             "inspected": False,
         }
-        with builder("compile_sources", arguments, zygote) as cell:
+        with builder(f"{PROGRAMS}:compile_sources", arguments, zygote) as cell:
             body, descriptors = cell.request({"go": True}, SECONDS)
             library = take(descriptors)
         output = str(body["output"])

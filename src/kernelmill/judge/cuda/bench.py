@@ -66,7 +66,7 @@ _BENCHES_SHARE = 4
 _PROCESS_FILES = 6
 
 
-class CudaBench(Bench):
+class CudaBench(Bench[Subject]):
     clock = (
         "host clock of the judge around batches, less batches of calls that do nothing; the "
         "runner lives only inside it, and the device must be idle afterwards"

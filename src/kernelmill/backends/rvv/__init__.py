@@ -1,0 +1,1 @@
+"""The `rvv` backend: C++ for RISC-V vectors, executed and counted by an emulator."""

@@ -1,0 +1,84 @@
+"""Rules on source and object: what would run outside the counted call, or is no kernel's."""
+
+import io
+import re
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+
+from kernelmill.backends.base import Finding
+from kernelmill.backends.cpp.source_rules import Rule, check_text
+
+ENTRY_POINT = "model_new"
+_SOURCE: tuple[Rule, ...] = (
+    ("clock", r"\b__builtin_read(?:cycle|steady)counter\b|\b\w*rd(?:cycle|time|instret)h?\b",
+     "a kernel needs no clock"),
+    ("constructor", r"\b(?:constructor|destructor|ifunc|init_priority)\b",
+     "do all work inside model_new"),
+    ("section", r"\bsection\s*\(", "leave where code lies to the linker"),
+)  # fmt: skip
+_SECTIONS = re.compile(
+    r"^(?:|\.(?:rela\.)?(?:text|rodata|srodata|data|sdata|bss|sbss|tdata|tbss|eh_frame|group)(?:\..*)?"
+    r"|\.(?:comment|note\..*|riscv\.attributes|symtab|strtab|shstrtab|llvm_addrsig))$"
+)
+_CALLED_BY_THE_LIBRARY = "STT_LOOS"
+"""How pyelftools names an indirect function, which the start-up code resolves."""
+
+
+def check_sources(files: dict[str, str]) -> list[Finding]:
+    return [
+        finding for file, text in files.items() for finding in check_text(text, file, rules=_SOURCE)
+    ]
+
+
+def check_object(content: bytes) -> list[Finding]:
+    """An object may bring functions and data, but nothing that runs before the call begins."""
+    try:
+        elf = ELFFile(io.BytesIO(content))
+        return [*_check_sections(elf), *_check_symbols(elf)]
+    except (ELFError, ArithmeticError, LookupError, ValueError) as error:
+        return [Finding("not-an-object", "kernel.o", f"cannot be read: {error}", "plain C++ only")]
+
+
+def _check_sections(elf: ELFFile) -> list[Finding]:
+    return [
+        Finding(
+            "section", "kernel.o", f"has a section {section.name}",
+            "no static constructors, and no sections of its own: do all work inside model_new",
+        )
+        for section in elf.iter_sections()
+        if section["sh_size"] and not _SECTIONS.match(section.name)
+    ]  # fmt: skip
+
+
+def _check_symbols(elf: ELFFile) -> list[Finding]:
+    """Names that are not C++'s could stand in for what the program around the kernel calls."""
+    table = elf.get_section_by_name(".symtab")
+    if not isinstance(table, SymbolTableSection):
+        raise ELFError("it has no .symtab")
+    defined = [
+        symbol
+        for symbol in table.iter_symbols()
+        if symbol["st_shndx"] != "SHN_UNDEF" and symbol["st_info"]["bind"] != "STB_LOCAL"
+    ]
+    findings = [
+        Finding(
+            "symbol", "kernel.o", f"defines {symbol.name}",
+            f"make everything but {ENTRY_POINT} static, or put it in a namespace",
+        )
+        for symbol in defined
+        if symbol.name != ENTRY_POINT and not symbol.name.startswith("_Z")
+    ]  # fmt: skip
+    if any(s["st_info"]["type"] == _CALLED_BY_THE_LIBRARY for s in table.iter_symbols()):
+        findings.append(
+            Finding("constructor", "kernel.o", "has an indirect function", "call functions by name")
+        )
+    if ENTRY_POINT not in {symbol.name for symbol in defined}:
+        findings.append(
+            Finding(
+                "no-kernel", "kernel.cpp", f"does not define {ENTRY_POINT}",
+                'define it as "kernelmill.h" declares it',
+            )
+        )  # fmt: skip
+    return findings

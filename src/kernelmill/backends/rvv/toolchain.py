@@ -1,0 +1,83 @@
+"""The compiler and the emulator: where they are, and how they are called."""
+
+import functools
+import shutil
+import subprocess
+from pathlib import Path
+
+from kernelmill.errors import BackendUnavailable
+
+COMPILER = "clang++-19"
+METER_COMPILER = "clang-19"
+LINKER = "ld.lld-19"
+EMULATOR = "qemu-riscv64"
+PACKAGES = "apt-get install clang-19 lld-19 qemu-user g++-riscv64-linux-gnu"
+LIBRARIES = Path("/usr/riscv64-linux-gnu")
+"""The C and C++ libraries of the target, as Debian's cross compiler brings them."""
+RUNTIME = Path(__file__).with_name("runtime")
+OBJECT, PROGRAM, METER = "kernel.o", "program", "meter.so"
+_TARGET = ("--target=riscv64-linux-gnu", "-fuse-ld=lld-19", "-fdiagnostics-color=never", "-w")
+_LANGUAGE = ("-std=c++20", "-O3", "-fno-exceptions", "-fno-rtti", "-ferror-limit=5")
+RELAXED = ("-fassociative-math", "-fno-signed-zeros", "-fno-trapping-math", "-fno-math-errno")
+"""Let the compiler vectorise sums of plain loops, as intrinsics do by themselves."""
+
+
+def _architecture(bits: int) -> str:
+    return f"-march=rv64gcv_zba_zbb_zbs_zfh_zvl{bits}b"
+
+
+def compiling(bits: int, sources: list[str], options: tuple[str, ...]) -> list[str]:
+    """To one object of the candidate's own, whose symbols and sections can be looked at."""
+    return [
+        COMPILER, *_TARGET, _architecture(bits), *_LANGUAGE, *options, "-Iruntime",
+        "-nostdlib", "-r", "-o", OBJECT, *(f"./{source}" for source in sources),
+    ]  # fmt: skip
+
+
+def linking(bits: int) -> list[str]:
+    return [
+        COMPILER, *_TARGET, _architecture(bits), "-O2", "-static", "-o", PROGRAM,
+        OBJECT, "-x", "c", "runtime/call.c",
+    ]  # fmt: skip
+
+
+def building_meter() -> list[str]:
+    return [
+        METER_COMPILER, "-std=c17", "-O2", "-fPIC", "-shared", "-fvisibility=hidden",
+        "-o", METER, "runtime/meter.c",
+    ]  # fmt: skip
+
+
+def emulating(bits: int, folder: Path, manifest: Path, report: Path) -> list[str]:
+    """The same seed always: the guest finds nothing in its memory that differs from run to run."""
+    return [
+        EMULATOR,
+        "-cpu", f"rv64,v=true,vext_spec=v1.0,vlen={bits},elen=64,Zfh=true",
+        "-seed", "1",
+        "-plugin", f"{folder / METER},manifest={manifest},report={report},bits={bits}",
+        str(folder / PROGRAM),
+    ]  # fmt: skip
+
+
+def runtime_sources() -> dict[str, str]:
+    """Our own part of every program, by its path in a build folder."""
+    return {f"runtime/{path.name}": path.read_text() for path in sorted(RUNTIME.iterdir())}
+
+
+def demand(*names: str) -> None:
+    """Raises BackendUnavailable where a program or the libraries are missing."""
+    missing = [name for name in names if shutil.which(name) is None]
+    if not LIBRARIES.is_dir():
+        missing.append("the C++ library for riscv64")
+    if missing:
+        raise BackendUnavailable(f"the rvv backend needs {', '.join(missing)}; run `{PACKAGES}`")
+
+
+@functools.cache
+def version(program: str) -> str:
+    """Its first line about itself; empty where there is no such program."""
+    try:
+        done = subprocess.run([program, "--version"], capture_output=True, text=True)
+    except FileNotFoundError:
+        return ""
+    return done.stdout.partition("\n")[0].strip()

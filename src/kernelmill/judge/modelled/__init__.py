@@ -1,0 +1,1 @@
+"""Judging for chips that are not in this machine."""
