@@ -4,7 +4,6 @@ import copy
 import importlib.util
 import os
 import sys
-import traceback
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,13 +11,12 @@ from typing import Any
 import torch
 from torch import nn
 
-from kernelmill.judge.protocol import Failed, LoadRequest
+from kernelmill.judge.protocol import LoadRequest
 from kernelmill.sandbox.confine import make_read_only
 from kernelmill.tasks.module import moved, widened
 from kernelmill.tensors.torch_side import View, describe, dtype_name, restore
 
 CPU = torch.device("cpu")
-_TRACE_LINES = 6
 
 
 def compiled(model: nn.Module) -> nn.Module:
@@ -84,16 +82,6 @@ def _serve_prebuilt_extensions(folder: Path) -> None:
         return module
 
     cpp_extension.load_inline = load_prebuilt
-
-
-def failure(error: BaseException, folder: Path) -> Failed:
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if str(folder) in frame.filename]
-    lines = [
-        f"{Path(frame.filename).name}:{frame.lineno}: {frame.line}" for frame in own[-_TRACE_LINES:]
-    ]
-    message = str(error).strip()[:2000]
-    return Failed(type(error).__name__, message, lines)
 
 
 def set_state(model: nn.Module, values: dict[str, torch.Tensor]) -> None:

@@ -28,14 +28,6 @@ class Done(msgspec.Struct, tag="done"):
     """It worked, and there is nothing to say."""
 
 
-class Failed(msgspec.Struct, tag="failed"):
-    """An exception of the code inside."""
-
-    error: str
-    message: str
-    lines: list[str]
-
-
 class TrialRequest(msgspec.Struct):
     layout: Layout
     inputs: Node

@@ -14,7 +14,6 @@ import torch
 
 from kernelmill.judge.hosting import (
     compiled,
-    failure,
     load_candidate,
     outputs_in_float64,
     pointers,
@@ -31,8 +30,8 @@ from kernelmill.judge.protocol import (
     TrialDone,
     TrialRequest,
 )
-from kernelmill.judge.serving import Server
 from kernelmill.sandbox.channel import Channel, Message
+from kernelmill.sandbox.serving import Server, failure
 from kernelmill.tasks.module import TaskModule
 from kernelmill.tasks.operators import OperatorLog
 from kernelmill.tensors.layout import Layout, Node

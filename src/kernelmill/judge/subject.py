@@ -12,13 +12,13 @@ import numpy.typing as npt
 from kernelmill.judge.protocol import (
     BatchDone,
     Done,
-    Failed,
     LoadRequest,
     OutputTensor,
     ReferenceRequest,
     TrialDone,
 )
 from kernelmill.sandbox import Cell, CellFailure, CellProtocolError
+from kernelmill.sandbox.serving import Failed
 from kernelmill.tensors.blob import BLOB_NAME
 from kernelmill.tensors.layout import as_array, item_size, known
 

@@ -28,10 +28,10 @@ from kernelmill.judge.cuda.protocol import (
 )
 from kernelmill.judge.cuda.ring import DeviceRing
 from kernelmill.judge.cuda.runner import CUDA, start_device
-from kernelmill.judge.hosting import failure, outputs_in_float64, set_state
+from kernelmill.judge.hosting import outputs_in_float64, set_state
 from kernelmill.judge.protocol import Done, OutputTensor, ReferenceRequest, RingRequest
-from kernelmill.judge.serving import Server
 from kernelmill.sandbox.channel import Channel, Message
+from kernelmill.sandbox.serving import Server, failure
 from kernelmill.tasks.module import TaskModule
 from kernelmill.tasks.task import kinds
 from kernelmill.tensors.layout import Node, lay_out

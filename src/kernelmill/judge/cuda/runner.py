@@ -17,7 +17,7 @@ import torch
 from kernelmill.judge.cuda.memory import Adopted, Arena, tensors_at
 from kernelmill.judge.cuda.profiling import profiled
 from kernelmill.judge.cuda.protocol import ArenaShared, ShareRequest
-from kernelmill.judge.hosting import compiled, failure, load_candidate, pointers, set_state
+from kernelmill.judge.hosting import compiled, load_candidate, pointers, set_state
 from kernelmill.judge.protocol import (
     BatchDone,
     Done,
@@ -28,10 +28,10 @@ from kernelmill.judge.protocol import (
     TrialDone,
     TrialRequest,
 )
-from kernelmill.judge.serving import Server
 from kernelmill.sandbox import seccomp
 from kernelmill.sandbox.channel import Channel, Message
 from kernelmill.sandbox.confine import OWN_FOLDER
+from kernelmill.sandbox.serving import Server, failure
 from kernelmill.tasks.module import TaskModule
 from kernelmill.tasks.operators import OperatorLog
 from kernelmill.tensors.torch_side import describe, dtype_name, restore

@@ -1,17 +1,38 @@
-"""How a runner answers: one request after the other. Used inside cells only."""
+"""How a program in a cell answers: one request after the other. Needs no framework."""
 
 import os
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from kernelmill.judge.hosting import failure
 from kernelmill.sandbox.channel import Channel, Message
 
 Command = Callable[[Message], tuple[Any, tuple[int, ...]]]
 """An answer, and the open files that go with it."""
+_TRACE_LINES = 6
+_MOST_MESSAGE = 2000
+
+
+class Failed(msgspec.Struct, tag="failed"):
+    """An exception of the code inside."""
+
+    error: str
+    message: str
+    lines: list[str]
+
+
+def failure(error: BaseException, folder: Path) -> Failed:
+    """With the lines of the files in `folder` that it came through."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if str(folder) in frame.filename]
+    lines = [
+        f"{Path(frame.filename).name}:{frame.lineno}: {frame.line}" for frame in own[-_TRACE_LINES:]
+    ]
+    message = str(error).strip()[:_MOST_MESSAGE]
+    return Failed(type(error).__name__, message, lines)
 
 
 class Server:
