@@ -7,7 +7,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
 
-
 EMULATED = "npu"
 """The scale whose sizes need not be declared: they are found."""
 _MOST_OPERATIONS = 1 << 25
