@@ -66,9 +66,7 @@ class Environment:
     @property
     def python(self) -> str:
         """Its interpreter. Raises BackendUnavailable where the environment is not whole."""
-        trouble = self.trouble()
-        if trouble:
-            raise BackendUnavailable(f"the {self.name} tool chain is {trouble}: {self.remedy}")
+        self.demand()
         return str(self._python)
 
     @property
@@ -91,6 +89,11 @@ class Environment:
         if record != self._record():
             return "installed for another version of Kernelmill or Python"
         return "" if self._python.exists() else "damaged: its Python is gone"
+
+    def demand(self) -> None:
+        """Raises BackendUnavailable where it cannot be used."""
+        if trouble := self.trouble():
+            raise BackendUnavailable(f"the {self.name} tool chain is {trouble}: {self.remedy}")
 
     def pins(self) -> list[str]:
         lines = (line.partition("#")[0].strip() for line in self._requirements.open())

@@ -1,0 +1,1 @@
+"""TPUs through Pallas: libtpu compiles and models, the TPU interpreter executes."""

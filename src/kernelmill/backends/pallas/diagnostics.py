@@ -1,0 +1,101 @@
+"""What the tool chain says, as a class of failure, the lines that matter, and a cure."""
+
+import re
+from typing import NamedTuple
+
+from kernelmill.backends.base import BuildFailed
+from kernelmill.backends.modelled import RunFailed
+from kernelmill.sandbox.serving import Failed
+
+_MOST_LINES = 6
+_WIDTH = 300
+_MESSAGE = 600
+
+
+class _Known(NamedTuple):
+    pattern: re.Pattern[str]
+    kind: str
+    hint: str
+
+
+def _known(pattern: str, kind: str, hint: str) -> _Known:
+    return _Known(re.compile(pattern, re.IGNORECASE), kind, hint)
+
+
+_KNOWN = (
+    _known(
+        r"vmem.*(exceed|out of|limit|exhaust)|(exceed|out of|exhaust|ran out).*vmem|scoped allocation",
+        "vmem",
+        "smaller blocks: every block counts twice (double buffering), scratch once; or raise "
+        "vmem_limit_bytes in CompilerParams",
+    ),
+    _known(
+        r"smem.*(exceed|out of|limit|exhaust)|(exceed|out of|exhaust|ran out).*smem",
+        "smem",
+        "only small scalars belong in SMEM",
+    ),
+    _known(
+        r"(exceed|out of|exhaust|ran out).*(hbm|memory)", "memory", "it needs less memory than that"
+    ),
+    _known(
+        r"divisible by (8|16|32) and 128|last two dimensions",
+        "block-shape",
+        "the last two sizes of a block: multiples of 8 and 128, or the whole array's; pad the array",
+    ),
+    _known(
+        r"unimplemented primitive|not implemented|unsupported (lowering|primitive)|unimplemented",
+        "unimplemented",
+        "Mosaic has no such operation: write it with others (see the guide)",
+    ),
+    _known(
+        r"cannot (statically )?prove.*(aligned|multiple)|misaligned|not aligned|unaligned",
+        "alignment",
+        "slices of refs begin at multiples of 8 rows and 128 lanes: pl.multiple_of(i, 8)",
+    ),
+    _known(
+        r"invalid (vector|offset|layout)|shape cast|relayout|layout",
+        "layout",
+        "keep two or more dimensions, the last 128 wide; reduce with keepdims=True",
+    ),
+)
+
+
+def trace_failure(failed: Failed) -> BuildFailed:
+    """The candidate's Python, or JAX's own checks, while it was traced."""
+    kind, hint = _class(failed.message, "trace-error")
+    return BuildFailed(kind, _summary(failed), tuple(failed.lines), hint)
+
+
+def compile_failure(failed: Failed) -> BuildFailed:
+    kind, hint = _class(failed.message, "compile-error")
+    return BuildFailed(kind, _summary(failed), _evidence(failed.message), hint)
+
+
+def run_failure(failed: Failed) -> RunFailed:
+    """The interpreter has stopped the kernel."""
+    if "out-of-bounds" in failed.message or "out of bounds" in failed.message:
+        hint = "keep every index inside its ref; blocks at the edge hang over the array"
+        return RunFailed("out-of-bounds", _out_of_bounds(failed.message), (), hint)
+    return RunFailed("exception", _summary(failed), _evidence(failed.message))
+
+
+def _class(message: str, default: str) -> tuple[str, str]:
+    for known in _KNOWN:
+        if known.pattern.search(message):
+            return known.kind, known.hint
+    return default, ""
+
+
+def _summary(failed: Failed) -> str:
+    first = next((line for line in failed.message.splitlines() if line.strip()), "")
+    return f"{failed.error}: {first.strip()[:_MESSAGE]}"
+
+
+def _evidence(message: str) -> tuple[str, ...]:
+    lines = [line.strip()[:_WIDTH] for line in message.splitlines() if line.strip()]
+    return tuple(lines[1 : 1 + _MOST_LINES])
+
+
+def _out_of_bounds(message: str) -> str:
+    said = [line.strip() for line in message.splitlines() if "out" in line and "bounds" in line]
+    return said[-1][:_WIDTH] if said else "an access out of bounds"

@@ -1,0 +1,104 @@
+"""Executes, compiles and models what was traced elsewhere. No foreign code ever runs here.
+
+Runs inside a cell, under the Python of the tool chain.
+"""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import jax
+import msgspec
+import numpy as np
+from jax._src import core
+from jax._src.pallas.mosaic.interpret import interpret_pallas_call
+from jax.experimental.pallas import tpu as pltpu
+
+from kernelmill.backends.pallas import rules
+from kernelmill.backends.pallas.arrays import read_arrays, write_arrays
+from kernelmill.backends.pallas.chips import CHIPS
+from kernelmill.backends.pallas.jaxprs import unpack
+from kernelmill.backends.pallas.profiles import read_profile
+from kernelmill.backends.pallas.protocol import Compiled, Ran, RunRequest, Taken
+from kernelmill.backends.pallas.rewriting import for_compiler, for_interpreter, kernels
+from kernelmill.backends.pallas.targets import compiler_for, tracing_for
+from kernelmill.backends.pallas.traffic import moved_bytes
+from kernelmill.sandbox.channel import Channel, Message
+from kernelmill.sandbox.serving import Server
+from kernelmill.tasks.task import Kind
+
+
+def run_engine(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
+    """Entry."""
+    engine = _Engine(arguments["chip"], Path(scratch))
+    server = Server(channel, Path(scratch))
+    server.also("take", engine.take)
+    server.also("run", engine.run)
+    server.also("compile", engine.compile)
+    server.serve()
+
+
+class _Engine:
+    """Holds one traced function at a time."""
+
+    def __init__(self, chip: str, scratch: Path) -> None:
+        self._chip = CHIPS[chip]
+        self._dumps = scratch / "dumps"
+        self._place: Any = None
+        self._function: core.ClosedJaxpr | None = None
+
+    def take(self, message: Message) -> tuple[Taken, tuple[int, ...]]:
+        with os.fdopen(os.dup(message.files[0]), "rb") as file:
+            file.seek(0)
+            function = unpack(file.read())
+        objection = rules.object_to(function)
+        self._function = function
+        taken = Taken(
+            outputs=[Kind(aval.dtype.name, tuple(aval.shape)) for aval in function.out_avals],
+            steps=rules.grid_steps(function),
+            objection=objection,
+        )
+        return taken, ()
+
+    def run(self, message: Message) -> tuple[Ran, tuple[int, ...]]:
+        request = msgspec.convert(message.body["call"], RunRequest)
+        assert self._function is not None
+        interpret = pltpu.InterpretParams(
+            detect_races=request.races,
+            random_seed=request.seed,
+            out_of_bounds_reads="raise",
+            uninitialized_memory="nan",
+        )
+        function = for_interpreter(self._function, interpret)
+        arrays = read_arrays(message.files[0], request.layout)
+        with tracing_for(self._chip):
+            outputs = jax.jit(core.jaxpr_as_fun(function))(*arrays)
+            outputs = [np.asarray(output) for output in outputs]
+        written = write_arrays(outputs)
+        races = interpret_pallas_call.races
+        race = request.races and races is not None and bool(races.races_found)
+        return Ran(written.layout, race), (written.file,)
+
+    def compile(self, message: Message) -> tuple[Compiled, tuple[int, ...]]:
+        assert self._function is not None
+        if self._place is None:
+            self._place = compiler_for(self._chip, self._dumps)
+        shutil.rmtree(self._dumps, ignore_errors=True)
+        self._dumps.mkdir()
+        function = for_compiler(self._function)
+        kinds = [
+            jax.ShapeDtypeStruct(aval.shape, aval.dtype, sharding=self._place)
+            for aval in function.in_avals
+        ]
+        traced = jax.jit(core.jaxpr_as_fun(function)).trace(*kinds)
+        compiled = traced.lower(lowering_platforms=("tpu",)).compile()
+        profile = read_profile(self._dumps)
+        described = compiled.as_text()
+        return Compiled(
+            operations=profile,
+            bytes=moved_bytes(function, compiled),
+            grids=rules.grids(function) if kernels(function.jaxpr) else {},
+            temporary_bytes=compiled.memory_analysis().temp_size_in_bytes,
+            loops=described.count(" while("),
+        ), ()

@@ -1,0 +1,130 @@
+"""Traced functions as data: from the cell that traced them to one that runs no foreign code.
+
+Used inside cells only. What arrives may come from a candidate that has taken its cell over, so
+that unpacking makes instances of a fixed list of JAX's plain classes and calls nothing else.
+"""
+
+import gc
+import io
+import pickle
+from collections.abc import Callable
+from functools import partial
+from types import FunctionType, MethodType
+from typing import Any
+
+import jax.experimental.pallas.tpu  # noqa: F401  (its primitives must be known)
+from jax._src import core, source_info_util
+from jax._src.linear_util import DebugInfo, WrappedFun, wrap_init
+
+_CLASSES = {
+    "jax._src.core": """ClosedJaxpr Jaxpr JaxprEqn JaxprEqnContext Literal ManualAxisType MemorySpace
+        ShapedArray Var DropVar""",
+    "jax._src.indexing": "Slice",
+    "jax._src.linear_util": "DebugInfo",
+    "jax._src.literals": "TypedInt TypedFloat TypedNdArray",
+    "jax._src.lax.lax": "DotAlgorithm DotAlgorithmPreset Precision RoundingMethod Tolerance",
+    "jax._src.lax.convolution": "ConvDimensionNumbers",
+    "jax._src.lax.slicing": "GatherDimensionNumbers GatherScatterMode ScatterDimensionNumbers",
+    "jax._src.mesh": "AbstractDevice AbstractMesh AxisType Mesh",
+    "jax._src.named_sharding": "_unpickle_named_sharding UNSPECIFIED UnspecifiedValue",
+    "jax._src.sharding_impls": "UnspecifiedValue",
+    "jax._src.layout": "AutoLayout",
+    "jax._src.pallas.core": """BlockMapping Blocked BoundedSlice Buffered Element GridMapping
+        MemoryRef MemorySpace PallasGridContext Squeezed CostEstimate GridDimensionSemantics""",
+    "jax._src.pallas.mosaic.core": """CompilerParams DMASemaphore GridDimensionSemantics MemorySpace
+        SemaphoreType TPUMemorySpace AbstractSemaphore""",
+    "jax._src.pallas.primitives": "DeviceIdType",
+    "jax._src.partition_spec": "PartitionSpec UnconstrainedSingleton _UNCONSTRAINED_PARTITION",
+    "jax": "P",
+    "jax._src.state.indexing": "NDIndexer Slice",
+    "jax._src.state.types": """AbstractRef AccumEffect BitcastTransform ReadEffect ReshapeTransform
+        RefBitcaster RefReshaper TransformedRef WriteEffect""",
+    "jax._src.tree_util": "default_registry tracing_registry",
+    "jaxlib._jax.pytree": "PyTreeDef",
+    "ml_dtypes": "bfloat16 float8_e4m3fn float8_e5m2 int4 uint4",
+    "numpy": """dtype ndarray bool_ bool float16 float32 float64 int8 int16 int32 int64 uint8 uint16
+        uint32 uint64""",
+    "numpy._core.multiarray": "scalar _reconstruct",
+    "numpy._core.numeric": "_frombuffer",
+    "builtins": "slice range complex frozenset set",
+    "collections": "OrderedDict",
+    __name__: "_no_source _primitive _stand_in",
+}
+_ALLOWED = {(module, name) for module, names in _CLASSES.items() for name in names.split()}
+_PRIMITIVES = {one.name: one for one in gc.get_objects() if isinstance(one, core.Primitive)}
+"""All that JAX has: it keeps no list of its own."""
+
+
+
+class Unfit(Exception):
+    """This is not the trace of a kernel."""
+
+
+def _primitive(name: str) -> core.Primitive:
+    if name not in _PRIMITIVES:
+        raise Unfit(f"unknown operation {name!r}")
+    return _PRIMITIVES[name]
+
+
+def _unused(*_: object, **__: object) -> None:
+    raise Unfit("it calls back into Python")
+
+
+def _stand_in(wrapped: bool) -> WrappedFun | Callable[..., None]:
+    debug_info = DebugInfo("derivative", "unused", None, None)
+    return wrap_init(_unused, debug_info=debug_info) if wrapped else _unused
+
+
+def _no_source() -> source_info_util.SourceInfo:
+    return source_info_util.new_source_info()
+
+
+class _Packer(pickle.Pickler):
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, core.Primitive):
+            return _primitive, (value.name,)
+        if isinstance(value, source_info_util.SourceInfo):
+            return _no_source, ()
+        if isinstance(value, FunctionType | MethodType | partial | WrappedFun):
+            known = (getattr(value, "__module__", ""), getattr(value, "__qualname__", ""))
+            # The others are rules for derivatives, which nobody will ask for.
+            return NotImplemented if known in _ALLOWED else (_stand_in, (isinstance(value, WrappedFun),))
+        return NotImplemented
+
+
+class _Unpacker(pickle._Unpickler):
+    """The one written in Python: its steps can be watched."""
+
+    dispatch = dict(pickle._Unpickler.dispatch)
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in _ALLOWED:
+            raise Unfit(f"{module}.{name} has no place in a kernel")
+        return super().find_class(module, name)
+
+    def load_build(self) -> None:
+        if callable(self.stack[-2]):
+            raise Unfit("it changes what is not its own")
+        super().load_build()
+
+    dispatch[pickle.BUILD[0]] = load_build
+
+
+def pack(function: core.ClosedJaxpr) -> bytes:
+    file = io.BytesIO()
+    _Packer(file, protocol=5).dump(function)
+    return file.getvalue()
+
+
+def unpack(content: bytes) -> core.ClosedJaxpr:
+    """Raises Unfit, whatever is wrong with the content."""
+    try:
+        function = _Unpacker(io.BytesIO(content)).load()
+        if not isinstance(function, core.ClosedJaxpr):
+            raise Unfit("not a traced function")
+        core.check_jaxpr(function.jaxpr)
+    except Unfit:
+        raise
+    except Exception as error:  # rubbish makes the classes it names raise anything
+        raise Unfit(f"not a traced function: {error}") from error
+    return function

@@ -1,0 +1,256 @@
+"""A kernel at work: one cell that traces it, and one that executes and compiles what was traced.
+
+The second never sees the candidate's Python, so that what it says of outputs and cycles is not the
+candidate's to say. Both see the same traced function: there is no other for the compiler.
+"""
+
+import os
+import secrets
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+import numpy.typing as npt
+
+from kernelmill.backends.base import BuildFailed
+from kernelmill.backends.modelled import Estimate, RunFailed, Session
+from kernelmill.backends.pallas.chips import CHIPS
+from kernelmill.backends.pallas.diagnostics import compile_failure, run_failure, trace_failure
+from kernelmill.backends.pallas.modelling import model
+from kernelmill.backends.pallas.protocol import (
+    Compiled,
+    LoadRequest,
+    Ran,
+    RunRequest,
+    Taken,
+    TraceRequest,
+)
+from kernelmill.candidate import Candidate
+from kernelmill.sandbox import (
+    Cell,
+    CellCrashed,
+    CellFailure,
+    CellLimitExceeded,
+    CellProtocolError,
+    CellTimeout,
+    Limits,
+    Policy,
+    Zygote,
+)
+from kernelmill.sandbox.serving import Failed
+from kernelmill.tasks.task import Kind
+from kernelmill.tensors.arguments import CallArguments, InitArguments
+from kernelmill.tensors.blob import Blob
+from kernelmill.tensors.layout import Layout
+
+TRACING = "kernelmill.backends.pallas.tracing"
+ENGINE = "kernelmill.backends.pallas.engine"
+_POLICY = Policy(limits=Limits(memory_bytes=8 << 30, processes=512))
+_LOAD_SECONDS = 60.0
+_COMPILE_SECONDS = 90.0
+_WATCHED_STEPS = 64
+"""Grids of more steps are not searched for races: it would take minutes. Hidden shapes are smaller,
+so that most kernels are searched in some trial."""
+_SEED_BITS = 31
+_WIDENED = {"int32": "int64", "float32": "float64"}
+_Answer = TypeVar("_Answer")
+
+
+class _Facts(NamedTuple):
+    taken: Taken
+    compiled: Compiled
+
+
+class InsideFailed(Exception):
+    """The program in a cell says that something was raised."""
+
+    def __init__(self, failed: Failed) -> None:
+        self.failed = failed
+        super().__init__(f"{failed.error}: {failed.message}")
+
+
+def ask(
+    cell: Cell, body: dict[str, Any], kind: type[_Answer], seconds: float, *files: int
+) -> tuple[_Answer, list[int]]:
+    """One request. Raises InsideFailed or CellFailure."""
+    message = cell.request(body, seconds, files)
+    try:
+        if message.body.get("type") == "failed":
+            raise InsideFailed(msgspec.convert(message.body, Failed))
+        return msgspec.convert(message.body, kind), message.files
+    except msgspec.ValidationError as error:
+        close_files(message.files)
+        raise CellProtocolError(f"an answer out of form: {error}") from error
+
+
+def close_files(files: Sequence[int]) -> None:
+    for file in files:
+        os.close(file)
+
+
+class TracedSession(Session):
+    """Whatever can be traced for given shapes, executed and modelled."""
+
+    examined = True
+    """Whether it must be made of kernels."""
+
+    def __init__(self, chip: str, zygote: Zygote) -> None:
+        self._chip = chip
+        self._engine = zygote.spawn(f"{ENGINE}:run_engine", {"chip": chip}, _POLICY)
+        self._current: tuple[Kind, ...] = ()
+        self._known: dict[tuple[Kind, ...], _Facts] = {}
+
+    @abstractmethod
+    def _trace(self, arguments: CallArguments, seconds: float) -> int:
+        """A file with the function for these shapes, packed. Raises CandidateFailed."""
+
+    def execute(
+        self, arguments: CallArguments, outputs: Sequence[Kind], seconds: float
+    ) -> list[npt.NDArray[Any]]:
+        facts = self._prepare(arguments, seconds)
+        _check_kinds(facts.taken.outputs, outputs)
+        races = self.examined and facts.taken.steps <= _WATCHED_STEPS
+        request = RunRequest(arguments.tensors.layout, races, secrets.randbits(_SEED_BITS))
+        body = {"do": "run", "call": msgspec.to_builtins(request)}
+        try:
+            ran, files = ask(self._engine, body, Ran, seconds, arguments.tensors.file)
+        except InsideFailed as inside:
+            raise run_failure(inside.failed) from inside
+        if ran.race:
+            close_files(files)
+            raise RunFailed(
+                "race", "two accesses of the same memory are not ordered", (),
+                "wait for a copy before its buffer is used, and before it is used again",
+            )  # fmt: skip
+        return _outputs(ran.layout, files, outputs)
+
+    def estimate(
+        self, arguments: CallArguments, outputs: Sequence[Kind], seconds: float
+    ) -> Estimate:
+        return model(self._prepare(arguments, seconds).compiled, CHIPS[self._chip])
+
+    def close(self) -> None:
+        self._engine.close()
+
+    def _prepare(self, arguments: CallArguments, seconds: float) -> _Facts:
+        """Trace and compile for these shapes, and leave the function with the engine."""
+        kinds = tuple(Kind(t.dtype, t.shape) for t in arguments.tensors.layout.tensors)
+        if kinds == self._current:
+            return self._known[kinds]
+        file = self._trace(arguments, seconds)
+        try:
+            taken = self._take(file)
+        finally:
+            os.close(file)
+        if kinds not in self._known:
+            self._known[kinds] = _Facts(taken, self._compile())
+        self._current = kinds
+        return self._known[kinds]
+
+    def _take(self, file: int) -> Taken:
+        body = {"do": "take", "examined": self.examined}
+        try:
+            taken, _ = ask(self._engine, body, Taken, _LOAD_SECONDS, file)
+        except InsideFailed as inside:
+            raise RunFailed("no-kernel", inside.failed.message, ()) from inside
+        if taken.objection is not None:
+            what, instead = taken.objection
+            raise RunFailed("framework-compute", what, (), instead)
+        return taken
+
+    def _compile(self) -> Compiled:
+        try:
+            return ask(self._engine, {"do": "compile"}, Compiled, _COMPILE_SECONDS)[0]
+        except InsideFailed as inside:
+            raise compile_failure(inside.failed) from inside
+        except CellTimeout as failure:
+            raise BuildFailed(
+                "time-out", f"not compiled within {failure.seconds:.0f} s", (),
+                "smaller blocks or shorter unrolled loops: code grows with the block",
+            ) from failure  # fmt: skip
+        except CellLimitExceeded as failure:
+            raise BuildFailed("limit", f"the compiler went {failure}", ()) from failure
+        except CellCrashed as failure:
+            raise BuildFailed(
+                "crash", f"the compiler {failure}", (),
+                "a shape or layout that Mosaic does not expect: simpler, aligned to 8 x 128",
+            ) from failure  # fmt: skip
+
+
+class CandidateSession(TracedSession):
+    def __init__(
+        self, chip: str, candidate: Candidate, init: InitArguments, zygote: Zygote
+    ) -> None:
+        """Raises CellFailure, or BuildFailed where it does not load."""
+        super().__init__(chip, zygote)
+        try:
+            self._tracer = zygote.spawn(f"{TRACING}:trace_candidate", {"chip": chip}, _POLICY)
+        except CellFailure:
+            super().close()
+            raise
+        try:
+            self._load(candidate, init)
+        except Exception:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        self._tracer.close()
+        super().close()
+
+    def _load(self, candidate: Candidate, init: InitArguments) -> None:
+        request = LoadRequest(candidate.files, init.value, init.tensors.layout)
+        body = msgspec.to_builtins(request)
+        try:
+            ask(self._tracer, body, dict, _LOAD_SECONDS, init.tensors.file)
+        except InsideFailed as inside:
+            raise trace_failure(inside.failed) from inside
+
+    def _trace(self, arguments: CallArguments, seconds: float) -> int:
+        tensors = [Kind(t.dtype, t.shape) for t in arguments.tensors.layout.tensors]
+        request = TraceRequest(tensors, arguments.inputs, arguments.state)
+        body = {"do": "trace", "call": msgspec.to_builtins(request)}
+        try:
+            _, files = ask(self._tracer, body, dict, seconds)
+        except InsideFailed as inside:
+            raise trace_failure(inside.failed) from inside
+        if len(files) != 1:
+            close_files(files)
+            raise CellProtocolError("a trace without its file")
+        return files[0]
+
+
+def _check_kinds(found: Sequence[Kind], wanted: Sequence[Kind]) -> None:
+    if len(found) != len(wanted):
+        raise RunFailed(
+            "length", f"forward returns {len(found)} tensors, the reference {len(wanted)}", ()
+        )
+    for index, (kind, expected) in enumerate(zip(found, wanted, strict=True)):
+        name = f"output {index}" if len(wanted) > 1 else "the output"
+        if kind.shape != expected.shape:
+            shapes = f"{list(kind.shape)}, not {list(expected.shape)}"
+            raise RunFailed("shape", f"{name} has the wrong shape {shapes}", ())
+        if expected.dtype not in (kind.dtype, _WIDENED.get(kind.dtype)):
+            raise RunFailed("type", f"{name} is {kind.dtype}, not {expected.dtype}", ())
+
+
+def _outputs(
+    layout: Layout, files: list[int], wanted: Sequence[Kind]
+) -> list[npt.NDArray[Any]]:
+    """In the reference's types, where the chip has only shorter ones."""
+    if len(files) != 1 or len(layout.tensors) != len(wanted):
+        close_files(files)
+        raise CellProtocolError("outputs without their file")
+    try:
+        blob = Blob.received(files[0], layout)
+    except OSError as error:
+        raise CellProtocolError(f"outputs out of form: {error}") from error
+    arrays = []
+    for index, kind in enumerate(wanted):
+        array = blob.array(index)
+        if layout.tensors[index].dtype != kind.dtype:
+            array = array.astype(kind.dtype)
+        arrays.append(array)
+    blob.close()
+    return arrays

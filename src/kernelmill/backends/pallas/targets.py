@@ -1,0 +1,41 @@
+"""JAX made to believe in a chip that is not there. Used inside cells only."""
+
+import os
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import jax
+from jax.experimental import topologies
+from jax.sharding import AbstractDevice, AbstractMesh, SingleDeviceSharding
+
+from kernelmill.backends.pallas.chips import Chip
+
+_ENVIRONMENT = {
+    "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
+    "TPU_LOG_DIR": "disabled",
+    "TPU_MIN_LOG_LEVEL": "3",
+    "TPU_SKIP_MDS_QUERY": "1",
+    "TPU_STDERR_LOG_LEVEL": "3",
+    "TPU_WORKER_HOSTNAMES": "localhost",
+    "TPU_WORKER_ID": "0",
+}
+_FLAGS = """--xla_jf_dump_static_llo_profile_to={folder} --xla_jf_dump_to={folder}/units
+--xla_jf_dump_llo_text=true --xla_jf_dump_llo_pass_label_regex=final_hlo-static.*"""
+
+
+def tracing_for(chip: Chip) -> AbstractContextManager[Any]:
+    """Within it, code that asks what it is traced for is told of the chip."""
+    device = AbstractDevice(chip.device_kind, chip.cores, "tpu")
+    return jax.sharding.use_abstract_mesh(AbstractMesh((), (), abstract_device=device))
+
+
+def compiler_for(chip: Chip, dumps: Path) -> SingleDeviceSharding:
+    """Start libtpu, once a process: what it compiles for this device it describes in `dumps`."""
+    flags = _FLAGS.format(folder=dumps).replace("\n", " ")
+    accelerator = {"TPU_ACCELERATOR_TYPE": chip.accelerator, "LIBTPU_INIT_ARGS": flags}
+    os.environ.update(_ENVIRONMENT, **accelerator)
+    topology = topologies.get_topology_desc(
+        chip.topology, platform="tpu", chips_per_host_bounds=(1, 1, 1)
+    )
+    return SingleDeviceSharding(topology.devices[0])

@@ -1,0 +1,80 @@
+"""Traces a candidate: its Python runs here, and nothing of it leaves but what it traced.
+
+Runs inside a cell, under the Python of the tool chain.
+"""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import msgspec
+import numpy as np
+
+from kernelmill.backends.pallas.arrays import jax_dtype, read_arrays, restore
+from kernelmill.backends.pallas.chips import CHIPS
+from kernelmill.backends.pallas.jaxprs import pack
+from kernelmill.backends.pallas.protocol import LoadRequest, Traced, TraceRequest
+from kernelmill.backends.pallas.targets import tracing_for
+from kernelmill.sandbox.channel import Channel, Message
+from kernelmill.sandbox.confine import make_read_only
+from kernelmill.sandbox.serving import Server, failure
+
+
+def trace_candidate(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
+    """Entry."""
+    message = channel.receive()
+    folder = Path(scratch) / "candidate"
+    try:
+        model = _load(msgspec.convert(message.body, LoadRequest), message.files[0], folder)
+    except BaseException as error:  # the candidate's own code may raise anything, SystemExit too
+        channel.send(msgspec.to_builtins(failure(error, folder)))
+        return
+    channel.send({})
+    tracer = _Tracer(model, arguments["chip"])
+    server = Server(channel, folder)
+    server.also("trace", tracer.trace)
+    server.serve()
+
+
+def _load(request: LoadRequest, file: int, folder: Path) -> Any:
+    """Write its files, give up writing, construct its ModelNew."""
+    folder.mkdir()
+    for name, text in request.sources.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    make_read_only(str(folder))
+    sys.path.insert(0, str(folder))
+    spec = importlib.util.spec_from_file_location("candidate_model", folder / "model.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    if not hasattr(module, "ModelNew"):
+        raise AttributeError("model.py does not define ModelNew")
+    tensors = [np.array(array) for array in read_arrays(file, request.init_layout)]
+    return module.ModelNew(*restore(request.init_arguments, tensors))
+
+
+class _Tracer:
+    def __init__(self, model: Any, chip: str) -> None:
+        self._model = model
+        self._chip = CHIPS[chip]
+
+    def trace(self, message: Message) -> tuple[Traced, tuple[int, ...]]:
+        request = msgspec.convert(message.body["call"], TraceRequest)
+
+        def call(*tensors: Any) -> Any:
+            state = {name: tensors[index] for name, index in request.state.items()}
+            return self._model.forward(state, *restore(request.inputs, tensors))
+
+        kinds = [jax.ShapeDtypeStruct(k.shape, jax_dtype(k.dtype)) for k in request.tensors]
+        with tracing_for(self._chip):
+            closed = jax.make_jaxpr(call)(*kinds)
+        closed = closed.replace(consts=[np.asarray(const) for const in closed.consts])
+        file = os.memfd_create("trace", os.MFD_CLOEXEC)
+        os.write(file, pack(closed))
+        return Traced(), (file,)
