@@ -55,7 +55,6 @@ _PRIMITIVES = {one.name: one for one in gc.get_objects() if isinstance(one, core
 """All that JAX has: it keeps no list of its own."""
 
 
-
 class Unfit(Exception):
     """This is not the trace of a kernel."""
 
@@ -88,7 +87,11 @@ class _Packer(pickle.Pickler):
         if isinstance(value, FunctionType | MethodType | partial | WrappedFun):
             known = (getattr(value, "__module__", ""), getattr(value, "__qualname__", ""))
             # The others are rules for derivatives, which nobody will ask for.
-            return NotImplemented if known in _ALLOWED else (_stand_in, (isinstance(value, WrappedFun),))
+            return (
+                NotImplemented
+                if known in _ALLOWED
+                else (_stand_in, (isinstance(value, WrappedFun),))
+            )
         return NotImplemented
 
 

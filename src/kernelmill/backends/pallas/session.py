@@ -235,9 +235,7 @@ def _check_kinds(found: Sequence[Kind], wanted: Sequence[Kind]) -> None:
             raise RunFailed("type", f"{name} is {kind.dtype}, not {expected.dtype}", ())
 
 
-def _outputs(
-    layout: Layout, files: list[int], wanted: Sequence[Kind]
-) -> list[npt.NDArray[Any]]:
+def _outputs(layout: Layout, files: list[int], wanted: Sequence[Kind]) -> list[npt.NDArray[Any]]:
     """In the reference's types, where the chip has only shorter ones."""
     if len(files) != 1 or len(layout.tensors) != len(wanted):
         close_files(files)

@@ -21,9 +21,7 @@ def moved_bytes(function: core.ClosedJaxpr, compiled: Any) -> int:
 
 def _by_blocks(equation: core.JaxprEqn) -> int:
     mapping = equation.params["grid_mapping"]
-    return sum(
-        _fetches(block, mapping) * _block_bytes(block) for block in mapping.block_mappings
-    )
+    return sum(_fetches(block, mapping) * _block_bytes(block) for block in mapping.block_mappings)
 
 
 def _fetches(block: Any, mapping: Any) -> int:

@@ -2,17 +2,22 @@
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernelmill.backends.triton_ascend.hivm.memory import CAPACITY, Array, Memory, View
-from kernelmill.backends.triton_ascend.hivm.operations import Operation, find
+from kernelmill.backends.triton_ascend.hivm.memory import CAPACITY, Memory, View
+from kernelmill.backends.triton_ascend.hivm.operations import Operation, Unknown, find
 from kernelmill.backends.triton_ascend.hivm.pipes import CORES, LAUNCH_CYCLES, PIPES, Pipes
 from kernelmill.backends.triton_ascend.hivm.translate import ENTRY, Program
 
 _NUMBERS = {"f32": np.float32, "f16": np.float16, "bf16": np.float32, "f64": np.float64}
 _BITS = {"f32": "u4", "f16": "u2", "f64": "u8"}
+_MATH: dict[str, Callable[..., Any]] = {
+    "exp": np.exp, "sqrt": np.sqrt, "log": np.log, "absf": np.abs, "tanh": np.tanh,
+    "floor": np.floor, "ceil": np.ceil, "rsqrt": lambda value: 1 / np.sqrt(value),
+}  # fmt: skip
 _LOAD_CYCLES = 20
 """Of the scalar unit, which reads the unified buffer slowly."""
 
@@ -35,6 +40,7 @@ def launch(program: Program, grid: tuple[int, int, int], arguments: list[Memory 
     Raises OutOfBounds, Deadlock, or Unknown for an operation that is not known.
     """
     namespace: dict[str, Any] = {
+        "__builtins__": {"range": range, "max": max, "min": min, "int": int},
         "quotient": _quotient, "remainder": _remainder, "ceiling": lambda a, b: -(-a // b),
         "floor": lambda a, b: a // b,
     }  # fmt: skip
@@ -64,7 +70,8 @@ def _parameters(
     program: Program, grid: tuple[int, int, int], arguments: list[Memory | Any]
 ) -> list[Any]:
     """In the program's order. Nothing of ours uses what the run time would pass."""
-    own, sizes, found = iter(arguments), iter(grid), []
+    own, sizes = iter(arguments), iter(grid)
+    found: list[Any] = []
     for parameter in program.parameters:
         if parameter.role == "grid":
             found.append(next(sizes))
@@ -90,11 +97,13 @@ class _Machine:
         """A program finds nothing of the one before."""
         self.block = block
         self.pipes = Pipes()
-        self._spaces = {name: Memory.fresh(name, size) for name, size in CAPACITY.items()}
+        self._spaces: dict[str, Memory] = {}
 
     def local(
         self, space: str, dtype: str, address: int, shape: tuple[int, ...], strides: tuple[int, ...]
     ) -> View:
+        if space not in self._spaces:
+            self._spaces[space] = Memory.fresh(space, CAPACITY[space])
         view = View(self._spaces[space], dtype, 0, shape, strides)
         return view._replace(offset=8 * address if dtype == "i1" else address // view.item)
 
@@ -117,24 +126,18 @@ class _Machine:
         view.subview(index, ones, ones).write(value)
 
     def number(self, value: Any, kind: str) -> Any:
-        """A constant: whole numbers in the text of a float are its bits."""
-        if (
-            isinstance(value, int)
-            and not isinstance(value, bool)
-            and kind in _BITS
-            and value > 0xFF
-        ):
-            return np.array([value], _BITS[kind]).view(_NUMBERS[kind])[0]
         return _NUMBERS[kind](value)
 
+    def from_bits(self, bits: int, kind: str) -> Any:
+        """A constant that the text gives by its bits: infinity, not a number."""
+        if kind == "bf16":
+            bits, kind = bits << 16, "f32"
+        return np.array([bits], _BITS[kind]).view(_NUMBERS[kind])[0]
+
     def math(self, name: str, *values: Any) -> Any:
-        functions = {"exp": np.exp, "sqrt": np.sqrt, "log": np.log, "absf": np.abs, "rsqrt": _rsqrt,
-                     "tanh": np.tanh, "floor": np.floor, "ceil": np.ceil}  # fmt: skip
-        return functions[name](*values)
-
-
-def _rsqrt(value: Array) -> Array:
-    return 1 / np.sqrt(value)
+        if name not in _MATH:
+            raise Unknown(f"math.{name}")
+        return _MATH[name](*values)
 
 
 def _quotient(a: int, b: int) -> int:

@@ -50,12 +50,12 @@ class View(NamedTuple):
     strides: tuple[int, ...]
 
     @property
-    def count(self) -> int:
+    def elements(self) -> int:
         return math.prod(self.shape)
 
     @property
     def bytes(self) -> int:
-        return -(-self.count // 8) if self.dtype == "i1" else self.count * self.item
+        return -(-self.elements // 8) if self.dtype == "i1" else self.elements * self.item
 
     @property
     def item(self) -> int:
@@ -65,7 +65,7 @@ class View(NamedTuple):
         """The elements as they are stored, in place. Raises OutOfBounds."""
         source = self.memory.bits if self.dtype == "i1" else self.memory.data
         size, item = source.size // self.item, self.item
-        if self.count:
+        if self.elements:
             reach = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
             first = self.offset + sum(min(0, r) for r in reach)
             last = self.offset + sum(max(0, r) for r in reach)
@@ -74,7 +74,7 @@ class View(NamedTuple):
                     f"elements {first} to {last} of {self.memory.name}, which has {size}"
                 )
         flat = source[: size * item].view(_TYPES[self.dtype])
-        if not self.count:
+        if not self.elements:
             return flat[:0].reshape(self.shape)
         return np.lib.stride_tricks.as_strided(
             flat[self.offset :], self.shape, [s * item for s in self.strides]
@@ -120,7 +120,7 @@ class View(NamedTuple):
         return View(self.memory, self.dtype, self.offset, shape, strides)
 
     def collapse(self, groups: tuple[tuple[int, ...], ...]) -> "View":
-        """A group becomes one dimension; the innermost of it that is longer than 1 gives the stride."""
+        """A group becomes one dimension, with the stride of its innermost that is longer than 1."""
         shape = tuple(math.prod(self.shape[i] for i in group) for group in groups)
         strides = tuple(
             next((self.strides[i] for i in reversed(group) if self.shape[i] > 1), 1)

@@ -71,7 +71,7 @@ def _value(operand: Any) -> Any:
 def _pieces(view: View) -> int:
     """Runs of elements that lie one behind the other."""
     inner = view.shape[-1] if view.shape and view.strides[-1] == 1 else 1
-    return view.count // inner if inner else 0
+    return view.elements // inner if inner else 0
 
 
 @_known_as(r"load_gm_to_ubuf_\dd_TYPE")

@@ -183,8 +183,8 @@ class _Body:
         _, dimensions, symbols, results = self._maps[found[1]].groups()
         names = [n.strip() for part in (dimensions, symbols) if part for n in part.split(",")]
         given = [_name(n) for part in (found[2], found[3]) if part for n in _VALUE.findall(part)]
-        if "ceildiv" in results:
-            raise Untranslatable("ceildiv in a map")
+        if "ceildiv" in results or not re.fullmatch(r"[\w\s,()*+-]*", results):
+            raise Untranslatable(f"the map {results[:80]}")
         value = results.replace("floordiv", "//").replace("mod", "%")
         value = re.sub(r"\b([ds]\d+)\b", lambda m: given[names.index(m[1])], value)
         return f"{kind}({value})" if kind != "apply" else f"({value})"
@@ -316,6 +316,7 @@ class _Body:
             self._emit(f"{', '.join(region.results)} = {', '.join(region.yielded)}", scalar=False)
 
 
+_FLOATS = ("f32", "f16", "bf16", "f64")
 _SIZES = {
     "f64": 8,
     "i64": 8,
@@ -350,7 +351,7 @@ def _operands(text: str) -> str:
 def _tuple(text: str) -> str:
     """A list of numbers and values, as Python's tuple."""
     parts = [part.strip() for part in text.split(",")] if text.strip() else []
-    return "(" + "".join(f"{_name(p[1:]) if p[0] == '%' else p}, " for p in parts) + ")"
+    return "(" + "".join(f"{_name(p[1:]) if p[0] == '%' else int(p)}, " for p in parts) + ")"
 
 
 def _arith(kind: str, text: str) -> str:
@@ -382,9 +383,13 @@ def _constant(text: str) -> str:
     value, _, kind = text.removeprefix("arith.constant ").partition(" : ")
     if value in ("true", "false"):
         return value.capitalize()
-    if kind in ("f32", "f16", "bf16", "f64"):
+    if kind in _FLOATS and re.fullmatch(r"0x[0-9A-F]+", value):
+        return f"machine.from_bits({value}, {kind!r})"
+    if kind in _FLOATS and re.fullmatch(r"-?\d+\.\d+(?:e[+-]\d+)?", value):
         return f"machine.number({value}, {kind!r})"
-    return value
+    if re.fullmatch(r"-?\d+", value):
+        return value
+    raise Untranslatable(text[:120])
 
 
 def _kept(text: str) -> str:
