@@ -141,7 +141,7 @@ def _compare(found: re.Match[str]) -> Operation:
     return run
 
 
-@_known_as(r"vsel(?:_\w\w)?_\dd_TYPE")
+@_known_as(r"vsel(?:_\w\w)?_\dd(?:_bool)?_TYPE")
 def _select(_: re.Match[str]) -> Operation:
     def run(pipes: Pipes, operands: tuple[Any, ...]) -> None:
         condition, left, right, target = operands[:4]

@@ -385,7 +385,7 @@ def _constant(text: str) -> str:
         return value.capitalize()
     if kind in _FLOATS and re.fullmatch(r"0x[0-9A-F]+", value):
         return f"machine.from_bits({value}, {kind!r})"
-    if kind in _FLOATS and re.fullmatch(r"-?\d+\.\d+(?:e[+-]\d+)?", value):
+    if kind in _FLOATS and re.fullmatch(r"-?\d+\.\d+(?:[eE][+-]?\d+)?", value):
         return f"machine.number({value}, {kind!r})"
     if re.fullmatch(r"-?\d+", value):
         return value
