@@ -90,12 +90,12 @@ class TritonAscendBackend(ModelledBackend):
     def open(
         self, candidate: Candidate, built: Built, init: InitArguments, zygote: Zygote
     ) -> Session:
-        return HivmSession(self.chip, candidate, init, self._toolchain_zygote())
+        return HivmSession(candidate, init, self._toolchain_zygote(), {"chip": self.chip})
 
     def open_baseline(self, task: Task, init: InitArguments, zygote: Zygote) -> Session:
         files = write_baseline(self.name, task)
         candidate = Candidate(files, Origin.COMPOSER, "baseline")
-        return HivmSession(self.chip, candidate, init, self._toolchain_zygote())
+        return HivmSession(candidate, init, self._toolchain_zygote(), {"chip": self.chip})
 
     def _toolchain_zygote(self) -> Zygote:
         """A warm process with Triton in it, under the tool chain's own Python."""

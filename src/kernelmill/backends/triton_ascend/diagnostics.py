@@ -3,6 +3,7 @@
 import re
 
 from kernelmill.backends.base import BuildFailed, CandidateFailed
+from kernelmill.backends.misuse import misuse
 from kernelmill.backends.modelled import RunFailed
 from kernelmill.sandbox.serving import Failed
 
@@ -16,11 +17,9 @@ _WIDTH = 240
 
 def trace_failure(failed: Failed) -> CandidateFailed:
     """What happened in forward, or in Triton's own compiler."""
-    lines = tuple(line[:200] for line in failed.lines)
     if failed.error == "Misuse":
-        kind = "framework-compute" if "framework" in failed.message else "contract"
-        hint = "allocate and view with the framework; compute in kernels"
-        return RunFailed(kind, failed.message, lines, hint if kind == "framework-compute" else "")
+        return misuse(failed)
+    lines = tuple(line[:200] for line in failed.lines)
     if failed.error in ("CompilationError", "UnsupportedLanguageConstruct", "MLIRCompilationError"):
         said = [line.strip() for line in failed.message.splitlines() if line.strip()]
         return BuildFailed("compile-error", "Triton refuses the kernel", tuple(said[-8:]))

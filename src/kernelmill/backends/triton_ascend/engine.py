@@ -3,7 +3,6 @@
 Runs inside a cell, under the Python of the tool chain.
 """
 
-import os
 import re
 import subprocess
 from importlib.util import find_spec
@@ -15,22 +14,20 @@ import numpy as np
 from triton.backends.ascend import compiler as ascend
 from triton.backends.compiler import GPUTarget
 
+from kernelmill.backends.buffers import Buffers
+from kernelmill.backends.traced_session import RunRequest
 from kernelmill.backends.triton_ascend.hivm.machine import launch
 from kernelmill.backends.triton_ascend.hivm.memory import Memory
 from kernelmill.backends.triton_ascend.hivm.translate import Program, translate
 from kernelmill.backends.triton_ascend.protocol import (
     Argument,
+    HivmRan,
     KernelLaunch,
     LaunchUse,
-    Output,
-    Ran,
-    RunRequest,
-    Traced,
+    TritonTrace,
 )
 from kernelmill.sandbox.channel import Channel, Message
 from kernelmill.sandbox.serving import Server
-from kernelmill.tensors.blob import FILE_NAME, Blob
-from kernelmill.tensors.layout import item_size, lay_out
 
 _OPTIONS = (
     "--enable-auto-multi-buffer=true", "--enable-auto-bind-sub-block=true",
@@ -40,7 +37,6 @@ _OPTIONS = (
 _MIX_MODE = re.compile(r'mix_mode = "\w*",? ?')
 """An attribute that the packaged compiler does not take."""
 _MOST_LOG = 20_000
-_POISON = 0xFF
 
 
 class CompilerRefuses(Exception):
@@ -61,16 +57,17 @@ class _Engine:
         self._scratch = scratch
         self._programs: dict[str, Program] = {}
 
-    def run(self, message: Message) -> tuple[Ran, tuple[int, ...]]:
-        request = msgspec.convert(message.body["call"], RunRequest)
-        traced = request.traced
-        programs = [self._program(text) for text in traced.kernels]
-        given = Blob(os.dup(message.files[0]), request.layout)
-        buffers = _buffers(traced, given)
-        uses = [_use(programs[one.kernel], one, buffers) for one in traced.launches]
-        mutated = _mutated(given, buffers)
-        given.close()
-        return Ran(uses, mutated), (_written(traced.outputs, buffers),)
+    def run(self, message: Message) -> tuple[HivmRan, tuple[int, ...]]:
+        request = msgspec.convert(message.body["call"], RunRequest[TritonTrace])
+        trace = request.trace
+        programs = [self._program(text) for text in trace.kernels]
+        buffers = Buffers(message.files[0], request.layout, trace.buffers)
+        memories = [Memory(f"tensor {i}", data) for i, data in enumerate(buffers.bytes)]
+        uses = [_use(programs[one.kernel], one, memories) for one in trace.launches]
+        ran = HivmRan(uses=uses, mutated=buffers.mutated())
+        file = buffers.write(trace.outputs)
+        buffers.close()
+        return ran, (file,)
 
     def _program(self, text: str) -> Program:
         if text not in self._programs:
@@ -113,28 +110,6 @@ def _compiler() -> str:
     return str(Path(spec.origin).parent / "bin" / "bishengir-compile")
 
 
-def _buffers(traced: Traced, given: Blob) -> list[Memory]:
-    """The call's tensors as copies, which kernels may spoil; the rest as nobody wrote it."""
-    tensors = given.layout.tensors
-    memories = []
-    for index, buffer in enumerate(traced.buffers):
-        size = buffer.count * item_size(buffer.dtype)
-        if index < len(tensors):
-            data = given.array(index).reshape(-1).view(np.uint8).copy()
-        else:
-            data = np.full(size, 0 if buffer.zeroed else _POISON, np.uint8)
-        memories.append(Memory(f"tensor {index}", data))
-    return memories
-
-
-def _mutated(given: Blob, buffers: list[Memory]) -> int | None:
-    for index in range(len(given.layout.tensors)):
-        before = given.array(index).reshape(-1).view(np.uint8)
-        if not np.array_equal(before, buffers[index].data):
-            return index
-    return None
-
-
 def _use(program: Program, one: KernelLaunch, buffers: list[Memory]) -> LaunchUse:
     own = [p for p in program.parameters if p.role in ("tensor", "scalar")]
     arguments = [
@@ -158,18 +133,3 @@ def _argument(argument: Argument, dtype: str, buffers: list[Memory]) -> Any:
         return memory
     size = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "f16": 2, "bf16": 2, "i16": 2}.get(dtype, 1)
     return Memory(memory.name, memory.data[argument.offset * size :])
-
-
-def _written(outputs: list[Output], buffers: list[Memory]) -> int:
-    """A file with the outputs, contiguous."""
-    layout = lay_out([(output.dtype, output.shape) for output in outputs])
-    file = os.memfd_create(FILE_NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    os.ftruncate(file, layout.bytes)
-    for output, place in zip(outputs, layout.tensors, strict=True):
-        size = item_size(output.dtype)
-        stored = buffers[output.buffer].data.view(f"V{size}")[output.offset :]
-        array = np.lib.stride_tricks.as_strided(
-            stored, output.shape, [size * stride for stride in output.strides]
-        )
-        os.pwrite(file, np.ascontiguousarray(array).tobytes(), place.offset)
-    return file

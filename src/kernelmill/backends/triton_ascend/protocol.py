@@ -2,31 +2,8 @@
 
 import msgspec
 
-from kernelmill.tasks.task import Kind
-from kernelmill.tensors.layout import Layout, Node
-
-
-class LoadRequest(msgspec.Struct):
-    sources: dict[str, str]
-    init_arguments: Node
-    init_tensors: list[Kind]
-
-
-class TraceRequest(msgspec.Struct):
-    """A call of these types and shapes."""
-
-    tensors: list[Kind]
-    """Inputs, then state."""
-    inputs: Node
-    state: dict[str, int]
-
-
-class Buffer(msgspec.Struct):
-    """Memory that kernels work in. The first ones are the tensors of the call, in order."""
-
-    dtype: str
-    count: int
-    zeroed: bool = False
+from kernelmill.backends.launches import Trace
+from kernelmill.backends.traced_session import Ran
 
 
 class Argument(msgspec.Struct):
@@ -44,31 +21,10 @@ class KernelLaunch(msgspec.Struct):
     arguments: list[Argument]
 
 
-class Output(msgspec.Struct):
-    """A tensor that forward returned: where in which buffer it lies."""
-
-    buffer: int
-    offset: int
-    dtype: str
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-
-
-class Traced(msgspec.Struct):
-    """What forward does for these shapes: launches, and nothing else."""
-
+class TritonTrace(Trace, kw_only=True):
     kernels: list[str]
     """Each in Triton's intermediate form."""
     launches: list[KernelLaunch]
-    buffers: list[Buffer]
-    outputs: list[Output]
-
-
-class RunRequest(msgspec.Struct):
-    """File: the tensors of the call."""
-
-    layout: Layout
-    traced: Traced
 
 
 class LaunchUse(msgspec.Struct):
@@ -85,9 +41,5 @@ class LaunchUse(msgspec.Struct):
     doubled: int
 
 
-class Ran(msgspec.Struct):
-    """File: the outputs."""
-
+class HivmRan(Ran, kw_only=True):
     uses: list[LaunchUse]
-    mutated: int | None = None
-    """The first tensor of the call that a kernel wrote to."""
