@@ -81,16 +81,13 @@ class Session(ABC):
 
 
 class ModelledBackend(Backend):
-    """A backend for chips that nobody needs to have."""
+    """A backend for chips that nobody needs to have. Says its `clock` and its `baseline`."""
 
     device = Device.MODELLED
     scale = "npu"
+    exact = True
     chips: ClassVar[tuple[str, ...]]
     """What NAME:CHIP may ask for; the first is meant where it asks for none."""
-    clock: ClassVar[str]
-    """How the time of a call is modelled, in words for the evidence."""
-    baseline: ClassVar[str]
-    """What candidates are compared with, in two or three words: `XLA`."""
 
     def __init__(self, chip: str = "") -> None:
         if chip and chip not in self.chips:

@@ -34,6 +34,7 @@ class RvvBackend(ModelledBackend):
     name = "rvv"
     title = "RISC-V with vectors (RVV 1.0), emulated and counted"
     entry = KERNEL_FILE
+    scale = "emulated"
     zygote_modules = (PROGRAMS,)
     chips: ClassVar[tuple[str, ...]] = tuple(_BITS)
     clock = (
