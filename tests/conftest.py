@@ -24,6 +24,11 @@ def _has_gpu() -> bool:
     return shutil.which("nvidia-smi") is not None
 
 
+def _toolchain_trouble(backend: str) -> str:
+    environment = get_backend(backend).environment
+    return environment.trouble() if environment else ""
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("compiler") and not shutil.which("g++"):
         pytest.skip("needs a C++ compiler: apt-get install g++")
@@ -31,6 +36,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip("needs a CUDA device (make test-gpu on a machine with one)")
     if item.get_closest_marker("local_model") and "local_model" not in item.config.option.markexpr:
         pytest.skip("asks a real model: make test-model")
+    needed = item.get_closest_marker("npu")
+    if needed and (trouble := _toolchain_trouble(needed.args[0])):
+        pytest.skip(f"the {needed.args[0]} tool chain is {trouble}: make test-npu")
     if item.get_closest_marker("isolation") and _features().tier < Tier.FULL:
         pytest.skip(f"needs full isolation, this machine grants {_features().tier}")
 

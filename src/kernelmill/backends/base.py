@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import msgspec
 
+from kernelmill.backends.environments import Environment
 from kernelmill.candidate import MODEL_FILE, Candidate
 from kernelmill.sandbox import Zygote
 
@@ -85,6 +86,10 @@ class Backend(ABC):
     """The file that every candidate has: where its work begins."""
     scale: ClassVar[str] = "cpu"
     """Which sizes of the built-in tasks suit it."""
+    chips: ClassVar[tuple[str, ...]] = ()
+    """What NAME:CHIP may ask for; the first is meant where it asks for none."""
+    environment: ClassVar[Environment | None] = None
+    """Where its tool chain lives, if that needs packages of its own."""
     device: Device = Device.CPU
     measures: bool = True
     """Whether the time of a call says anything here: an interpreter's does not. Where it does not,

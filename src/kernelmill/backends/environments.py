@@ -108,13 +108,19 @@ class Environment:
             if not self.trouble() and not self._wrong_packages():
                 return False
             shutil.rmtree(self.folder, ignore_errors=True)
-            self._run([sys.executable, "-m", "venv", str(self.folder)])
-            pip = [str(self._python), "-m", "pip", "install", "--disable-pip-version-check"]
-            self._run([*pip, "--quiet", "--requirement", str(self._requirements)])
+            empty = not self.pins()
+            bare = ["--without-pip"] if empty else []
+            self._run([sys.executable, "-m", "venv", *bare, str(self.folder)])
+            if not empty:
+                self._fill()
             if wrong := self._wrong_packages():
                 raise BackendUnavailable(f"the {self.name} tool chain did not install: {wrong}")
             (self.folder / _RECORD).write_bytes(msgspec.json.encode(self._record()))
         return True
+
+    def _fill(self) -> None:
+        pip = [str(self._python), "-m", "pip", "install", "--disable-pip-version-check"]
+        self._run([*pip, "--quiet", "--requirement", str(self._requirements)])
 
     @property
     def _python(self) -> Path:

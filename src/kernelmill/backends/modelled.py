@@ -53,9 +53,10 @@ class Session(ABC):
     """A kernel in a cell with its tool chain, for as many calls as wanted.
 
     Methods raise `RunFailed` for the kernel's own mistakes where the tool chain can say what they
-    are, and `CellFailure` where the cell does not answer (it crashed, it takes too long); nothing
-    else. Calls know nothing of each other. The cell is nobody's friend: what it says of its own
-    speed must come from a part of it that the kernel cannot reach.
+    are, `BuildFailed` where it builds for the shapes of a call and cannot, and `CellFailure` where
+    the cell does not answer (it crashed, it takes too long); nothing else. Calls know nothing of
+    each other. The cell is nobody's friend: what it says of its own speed must come from a part of
+    it that the kernel cannot reach.
     """
 
     @abstractmethod
@@ -86,8 +87,6 @@ class ModelledBackend(Backend):
     device = Device.MODELLED
     scale = "npu"
     exact = True
-    chips: ClassVar[tuple[str, ...]]
-    """What NAME:CHIP may ask for; the first is meant where it asks for none."""
 
     def __init__(self, chip: str = "") -> None:
         if chip and chip not in self.chips:
@@ -103,7 +102,7 @@ class ModelledBackend(Backend):
     def open(
         self, candidate: Candidate, built: Built, init: InitArguments, zygote: Zygote
     ) -> Session:
-        """A cell of its own for a built candidate. Raises CellFailure or RunFailed."""
+        """A cell of its own for a built candidate. Raises CellFailure or CandidateFailed."""
 
     @abstractmethod
     def open_baseline(self, task: Task, init: InitArguments, zygote: Zygote) -> Session:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from kernelmill.backends.base import Backend, Built, CandidateFailed, Finding
+from kernelmill.backends.base import Backend, BuildFailed, Built, CandidateFailed, Finding
 from kernelmill.candidate import Candidate
 from kernelmill.judge.bench import Bench
 from kernelmill.judge.correctness import Correctness, failure_feedback
@@ -120,8 +120,10 @@ class Passage:
             feedback = msgspec.structs.replace(failure_feedback(failure), gate=gate)
             raise _Refusal(feedback) from failure
         except CandidateFailed as failed:
+            if isinstance(failed, BuildFailed):
+                self._gate = Gate.BUILD  # some tool chains build for the shapes of a call
             raise _Refusal(
-                Feedback(gate, failed.kind, failed.summary, failed.evidence, failed.hint)
+                Feedback(self._gate, failed.kind, failed.summary, failed.evidence, failed.hint)
             ) from failed
         finally:
             self._seconds[gate] = time.perf_counter() - start

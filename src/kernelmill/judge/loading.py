@@ -13,7 +13,7 @@ from kernelmill.judge.subject import Subject
 from kernelmill.sandbox import Cell, Limits, Policy, Zygote
 from kernelmill.tasks.task import Task
 from kernelmill.tensors.arguments import InitArguments
-from kernelmill.tensors.blob import Blob
+from kernelmill.tensors.blob import Blob, in_memory
 from kernelmill.tensors.layout import Layout, Node
 
 RUNNER = "kernelmill.judge.runner"
@@ -53,7 +53,7 @@ def load_candidate(
         init_layout=init.tensors.layout,
         prebuilt_extensions=built.prebuilt_extensions,
     )
-    files = [_in_memory(content) for content in built.artefacts.values()]
+    files = [in_memory(content) for content in built.artefacts.values()]
     subject = Subject(cell)
     try:
         subject.load(request, (init.tensors.file, *files), settings.seconds)
@@ -61,10 +61,3 @@ def load_candidate(
         for file in files:
             os.close(file)
     return subject
-
-
-def _in_memory(content: bytes) -> int:
-    file = os.memfd_create("artefact", os.MFD_CLOEXEC)
-    os.write(file, content)
-    os.lseek(file, 0, os.SEEK_SET)
-    return file

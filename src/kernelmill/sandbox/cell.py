@@ -85,6 +85,7 @@ class Cell:
         self._control = control
         self._log = log
         self.closed = False
+        self._printed = ""
         self._at_rest: _Activity | None = None
         self.pid = self._guarded(lambda: channel.peer_process(_SPAWN_SECONDS))
 
@@ -200,7 +201,9 @@ class Cell:
         return found
 
     def log(self) -> str:
-        """What the cell printed, up to its limit."""
+        """What the cell printed, up to its limit; of one that failed also after its end."""
+        if self.closed:
+            return self._printed
         size = os.fstat(self._log).st_size
         return os.pread(self._log, size, 0).rstrip(b"\0").decode(errors="replace")
 
@@ -238,6 +241,7 @@ class Cell:
             return action()
         except (ChannelClosed, CellFailure) as error:
             failure = self._explain(error)
+            self._printed = self.log()
             self.close()
             raise failure from error
 

@@ -58,3 +58,11 @@ class Blob:
         if self.file >= 0:
             os.close(self.file)
             self.file = -1
+
+
+def in_memory(content: bytes) -> int:
+    """A file in memory with this content, to be read from its beginning."""
+    file = os.memfd_create(FILE_NAME, os.MFD_CLOEXEC)
+    os.write(file, content)
+    os.lseek(file, 0, os.SEEK_SET)
+    return file

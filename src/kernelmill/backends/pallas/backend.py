@@ -8,6 +8,8 @@ from kernelmill.backends.environments import Environment
 from kernelmill.backends.modelled import ModelledBackend, Peak, Session
 from kernelmill.backends.pallas.chips import CHIPS
 from kernelmill.backends.pallas.session import ENGINE, TRACING, CandidateSession
+from kernelmill.backends.pallas.source_rules import check
+from kernelmill.backends.pallas.xla.baseline import EXPORTING, BaselineSession
 from kernelmill.candidate import Candidate
 from kernelmill.sandbox import Zygote
 from kernelmill.tasks.task import Task
@@ -24,6 +26,7 @@ class PallasBackend(ModelledBackend):
     chips = tuple(CHIPS)
     clock = "libtpu's static cycle estimate over the chip's clock, or HBM traffic over bandwidth"
     baseline = "XLA"
+    zygote_modules = (EXPORTING,)
     environment = Environment("pallas", Path(__file__).with_name("requirements.txt"))
 
     def __init__(self, chip: str = "") -> None:
@@ -45,7 +48,12 @@ class PallasBackend(ModelledBackend):
         return ", ".join(pin.replace("==", " ") for pin in self.environment.pins()[:3])
 
     def inspect_sources(self, candidate: Candidate) -> list[Finding]:
-        return []
+        return [
+            finding
+            for file, text in candidate.files.items()
+            if PurePosixPath(file).suffix == ".py"
+            for finding in check(text, file, entry=file == self.entry)
+        ]
 
     def build(self, candidate: Candidate, zygote: Zygote) -> Built:
         """A kernel is compiled for the shapes of a call: there is nothing to build before it."""
@@ -61,7 +69,7 @@ class PallasBackend(ModelledBackend):
         return CandidateSession(self.chip, candidate, init, self._toolchain_zygote())
 
     def open_baseline(self, task: Task, init: InitArguments, zygote: Zygote) -> Session:
-        raise NotImplementedError
+        return BaselineSession(self.chip, task, zygote, self._toolchain_zygote())
 
     def _toolchain_zygote(self) -> Zygote:
         """A warm process with JAX in it, under the tool chain's own Python."""

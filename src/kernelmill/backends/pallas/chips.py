@@ -21,10 +21,10 @@ class Chip(NamedTuple):
     """That share one program."""
 
 
-_GHZ, _GB, _T, _MIB = 1e9, 1e9, 1e12, 1 << 20
+_VMEM = 128 << 20
 CHIPS = {
-    "v5e": Chip("v5e:1x1", "v5litepod-1", "TPU v5 lite", 1.5 * _GHZ, 819 * _GB, 197 * _T, 128 * _MIB, 1),
-    "v6e": Chip("v6e:1x1", "v6e-1", "TPU v6 lite", 1.75 * _GHZ, 1640 * _GB, 918 * _T, 128 * _MIB, 1),
-    "v5p": Chip("v5p:1x1x1", "v5p-2", "TPU v5", 1.75 * _GHZ, 2765 * _GB, 459 * _T, 128 * _MIB, 2),
-}  # fmt: skip
+    "v5e": Chip("v5e:1x1", "v5litepod-1", "TPU v5 lite", 1.5e9, 819e9, 197e12, _VMEM, 1),
+    "v6e": Chip("v6e:1x1", "v6e-1", "TPU v6 lite", 1.75e9, 1640e9, 918e12, _VMEM, 1),
+    "v5p": Chip("v5p:1x1x1", "v5p-2", "TPU v5", 1.75e9, 2765e9, 459e12, _VMEM, 2),
+}
 """Clocks follow from the published peak and the size of the matrix units."""

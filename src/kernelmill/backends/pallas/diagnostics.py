@@ -5,11 +5,15 @@ from typing import NamedTuple
 
 from kernelmill.backends.base import BuildFailed
 from kernelmill.backends.modelled import RunFailed
+from kernelmill.sandbox import CellCrashed
 from kernelmill.sandbox.serving import Failed
 
 _MOST_LINES = 6
 _WIDTH = 300
 _MESSAGE = 600
+UNMODELLED = "unmodelled"
+_UNPROFILED = re.compile(r"Static LLO profiling of (\S+) failed: (.+)")
+_LAST_WORDS = re.compile(r"^F\d{4} [^\]]*\] (.+)$", re.MULTILINE)
 
 
 class _Known(NamedTuple):
@@ -24,7 +28,7 @@ def _known(pattern: str, kind: str, hint: str) -> _Known:
 
 _KNOWN = (
     _known(
-        r"vmem.*(exceed|out of|limit|exhaust)|(exceed|out of|exhaust|ran out).*vmem|scoped allocation",
+        r"vmem.*(exceed|out of|limit|exhaust)|(exceed|out of|exhaust).*vmem|scoped allocation",
         "vmem",
         "smaller blocks: every block counts twice (double buffering), scratch once; or raise "
         "vmem_limit_bytes in CompilerParams",
@@ -40,7 +44,7 @@ _KNOWN = (
     _known(
         r"divisible by (8|16|32) and 128|last two dimensions",
         "block-shape",
-        "the last two sizes of a block: multiples of 8 and 128, or the whole array's; pad the array",
+        "the last two sizes of a block: multiples of 8 and 128, or the array's own; else pad it",
     ),
     _known(
         r"unimplemented primitive|not implemented|unsupported (lowering|primitive)|unimplemented",
@@ -69,6 +73,21 @@ def trace_failure(failed: Failed) -> BuildFailed:
 def compile_failure(failed: Failed) -> BuildFailed:
     kind, hint = _class(failed.message, "compile-error")
     return BuildFailed(kind, _summary(failed), _evidence(failed.message), hint)
+
+
+def crash_failure(failure: CellCrashed, printed: str) -> BuildFailed:
+    """The compiler has ended the process: its last words are in what it printed."""
+    if unprofiled := _UNPROFILED.search(printed):
+        return BuildFailed(
+            UNMODELLED, f"the cycle model cannot say what {unprofiled[1]} takes",
+            (unprofiled[2][:_WIDTH],), "scalars into SMEM through a BlockSpec of their own",
+        )  # fmt: skip
+    words = tuple(match[1].strip()[:_WIDTH] for match in _LAST_WORDS.finditer(printed))
+    ended = f"was killed by {failure.signal_name}" if failure.signal_name else "ended"
+    return BuildFailed(
+        "crash", f"the compiler {ended}", words[:_MOST_LINES],
+        "a shape or layout that Mosaic does not expect: simpler blocks, multiples of 8 and 128",
+    )  # fmt: skip
 
 
 def run_failure(failed: Failed) -> RunFailed:

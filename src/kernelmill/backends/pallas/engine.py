@@ -4,7 +4,9 @@ Runs inside a cell, under the Python of the tool chain.
 """
 
 import os
+import secrets
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from jax._src.pallas.mosaic.interpret import interpret_pallas_call
 from jax.experimental.pallas import tpu as pltpu
 
 from kernelmill.backends.pallas import rules
-from kernelmill.backends.pallas.arrays import read_arrays, write_arrays
+from kernelmill.backends.pallas.arrays import jax_dtype, read_arrays, write_arrays
 from kernelmill.backends.pallas.chips import CHIPS
 from kernelmill.backends.pallas.jaxprs import unpack
 from kernelmill.backends.pallas.profiles import read_profile
@@ -24,16 +26,22 @@ from kernelmill.backends.pallas.protocol import Compiled, Ran, RunRequest, Taken
 from kernelmill.backends.pallas.rewriting import for_compiler, for_interpreter, kernels
 from kernelmill.backends.pallas.targets import compiler_for, tracing_for
 from kernelmill.backends.pallas.traffic import moved_bytes
+from kernelmill.backends.pallas.xla.graph import Graph
+from kernelmill.backends.pallas.xla.translating import translate
 from kernelmill.sandbox.channel import Channel, Message
 from kernelmill.sandbox.serving import Server
 from kernelmill.tasks.task import Kind
+from kernelmill.tensors.layout import Layout
+
+_SEED_BITS = 31
 
 
 def run_engine(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
     """Entry."""
-    engine = _Engine(arguments["chip"], Path(scratch))
+    engine = _Engine(arguments["chip"], Path(scratch), arguments["profiled"])
     server = Server(channel, Path(scratch))
     server.also("take", engine.take)
+    server.also("translate", engine.translate)
     server.also("run", engine.run)
     server.also("compile", engine.compile)
     server.serve()
@@ -42,48 +50,64 @@ def run_engine(channel: Channel, arguments: dict[str, Any], scratch: str) -> Non
 class _Engine:
     """Holds one traced function at a time."""
 
-    def __init__(self, chip: str, scratch: Path) -> None:
+    def __init__(self, chip: str, scratch: Path, profiled: bool) -> None:
         self._chip = CHIPS[chip]
+        self._profiled = profiled
         self._dumps = scratch / "dumps"
         self._place: Any = None
         self._function: core.ClosedJaxpr | None = None
+        self._interpreter: Callable[..., list[Any]] | None = None
 
     def take(self, message: Message) -> tuple[Taken, tuple[int, ...]]:
         with os.fdopen(os.dup(message.files[0]), "rb") as file:
             file.seek(0)
             function = unpack(file.read())
-        objection = rules.object_to(function)
-        self._function = function
-        taken = Taken(
-            outputs=[Kind(aval.dtype.name, tuple(aval.shape)) for aval in function.out_avals],
-            steps=rules.grid_steps(function),
-            objection=objection,
-        )
-        return taken, ()
+        self._function, self._interpreter = function, None
+        return _taken(function, rules.object_to(function)), ()
+
+    def translate(self, message: Message) -> tuple[Taken, tuple[int, ...]]:
+        """Take in a reference, at the precision that is asked of candidates."""
+        with os.fdopen(os.dup(message.files[0]), "rb") as file:
+            file.seek(0)
+            graph = msgspec.json.decode(file.read(), type=Graph)
+        layout = msgspec.convert(message.body["layout"], Layout)
+        constants = [np.array(array) for array in read_arrays(message.files[1], layout)]
+        tensors = msgspec.convert(message.body["tensors"], list[Kind])
+        kinds = [jax.ShapeDtypeStruct(k.shape, jax_dtype(k.dtype)) for k in tensors]
+        with jax.default_matmul_precision("highest"):
+            self._function = jax.make_jaxpr(translate(graph, constants))(*kinds)
+        self._interpreter = None
+        return _taken(self._function, None), ()
 
     def run(self, message: Message) -> tuple[Ran, tuple[int, ...]]:
         request = msgspec.convert(message.body["call"], RunRequest)
-        assert self._function is not None
-        interpret = pltpu.InterpretParams(
-            detect_races=request.races,
-            random_seed=request.seed,
-            out_of_bounds_reads="raise",
-            uninitialized_memory="nan",
-        )
-        function = for_interpreter(self._function, interpret)
+        if self._interpreter is None:
+            self._interpreter = self._interpreted(request.races)
         arrays = read_arrays(message.files[0], request.layout)
         with tracing_for(self._chip):
-            outputs = jax.jit(core.jaxpr_as_fun(function))(*arrays)
-            outputs = [np.asarray(output) for output in outputs]
+            outputs = [np.asarray(output) for output in self._interpreter(*arrays)]
         written = write_arrays(outputs)
         races = interpret_pallas_call.races
         race = request.races and races is not None and bool(races.races_found)
         return Ran(written.layout, race), (written.file,)
 
+    def _interpreted(self, races: bool) -> Callable[..., list[Any]]:
+        """The steps of a parallel grid come in an order that nobody knows."""
+        assert self._function is not None
+        interpret = pltpu.InterpretParams(
+            detect_races=races,
+            random_seed=secrets.randbits(_SEED_BITS),
+            out_of_bounds_reads="raise",
+            uninitialized_memory="nan",
+        )
+        function = for_interpreter(self._function, interpret)
+        compiled: Callable[..., list[Any]] = jax.jit(core.jaxpr_as_fun(function))
+        return compiled
+
     def compile(self, message: Message) -> tuple[Compiled, tuple[int, ...]]:
         assert self._function is not None
         if self._place is None:
-            self._place = compiler_for(self._chip, self._dumps)
+            self._place = compiler_for(self._chip, self._dumps, self._profiled)
         shutil.rmtree(self._dumps, ignore_errors=True)
         self._dumps.mkdir()
         function = for_compiler(self._function)
@@ -102,3 +126,11 @@ class _Engine:
             temporary_bytes=compiled.memory_analysis().temp_size_in_bytes,
             loops=described.count(" while("),
         ), ()
+
+
+def _taken(function: core.ClosedJaxpr, objection: rules.Objection | None) -> Taken:
+    return Taken(
+        outputs=[Kind(aval.dtype.name, tuple(aval.shape)) for aval in function.out_avals],
+        steps=rules.grid_steps(function),
+        objection=objection,
+    )

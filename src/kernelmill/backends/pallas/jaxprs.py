@@ -13,12 +13,14 @@ from types import FunctionType, MethodType
 from typing import Any
 
 import jax.experimental.pallas.tpu  # noqa: F401  (its primitives must be known)
+import numpy as np
 from jax._src import core, source_info_util
 from jax._src.linear_util import DebugInfo, WrappedFun, wrap_init
+from jax._src.literals import TypedNdArray
 
 _CLASSES = {
-    "jax._src.core": """ClosedJaxpr Jaxpr JaxprEqn JaxprEqnContext Literal ManualAxisType MemorySpace
-        ShapedArray Var DropVar""",
+    "jax._src.core": """ClosedJaxpr DropVar Jaxpr JaxprEqn JaxprEqnContext Literal ManualAxisType
+        MemorySpace ShapedArray Var""",
     "jax._src.indexing": "Slice",
     "jax._src.linear_util": "DebugInfo",
     "jax._src.literals": "TypedInt TypedFloat TypedNdArray",
@@ -84,6 +86,9 @@ class _Packer(pickle.Pickler):
             return _primitive, (value.name,)
         if isinstance(value, source_info_util.SourceInfo):
             return _no_source, ()
+        if isinstance(value, TypedNdArray):
+            # JAX 0.10.2 mistakes its second argument here.
+            return TypedNdArray, (np.array(value, copy=True, subok=False), value.aval)
         if isinstance(value, FunctionType | MethodType | partial | WrappedFun):
             known = (getattr(value, "__module__", ""), getattr(value, "__qualname__", ""))
             # The others are rules for derivatives, which nobody will ask for.

@@ -11,8 +11,9 @@ _SHOWN = 3
 
 def model(compiled: Compiled, chip: Chip) -> Estimate:
     """The longer of computing and moving: the profile does not count contention for memory."""
-    cycles = sum(use.cycles for use in compiled.operations)
-    seconds = max(cycles / chip.hertz, compiled.bytes / chip.bytes_per_second)
+    moving = compiled.bytes / chip.bytes_per_second
+    cycles = sum(use.cycles for use in compiled.operations) or moving * chip.hertz
+    seconds = max(cycles / chip.hertz, moving)
     return Estimate(
         milliseconds=1e3 * seconds,
         cycles=cycles,
@@ -33,11 +34,11 @@ def _units(operations: list[UnitUse]) -> dict[str, float]:
     return dict(sorted(weighed.items(), key=lambda item: -item[1]))
 
 
-def _notes(compiled: Compiled, chip: Chip, cycles: int) -> list[str]:
+def _notes(compiled: Compiled, chip: Chip, cycles: float) -> list[str]:
     moving = compiled.bytes / chip.bytes_per_second
     bound = "moving data" if moving > cycles / chip.hertz else "the core"
     notes = [
-        f"bound by {bound}: {cycles} cycles are {1e6 * cycles / chip.hertz:.1f} us, "
+        f"bound by {bound}: {cycles:.0f} cycles are {1e6 * cycles / chip.hertz:.1f} us, "
         f"{compiled.bytes / _MIB:.2f} MiB of HBM traffic {1e6 * moving:.1f} us"
     ]
     for name, sizes in compiled.grids.items():

@@ -43,8 +43,6 @@ class RunRequest(msgspec.Struct):
     layout: Layout
     races: bool
     """Whether to look for them: it takes several times as long."""
-    seed: int
-    """For the order in which the steps of a parallel grid come."""
 
 
 class Ran(msgspec.Struct):

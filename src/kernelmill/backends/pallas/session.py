@@ -5,7 +5,6 @@ candidate's to say. Both see the same traced function: there is no other for the
 """
 
 import os
-import secrets
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -16,7 +15,12 @@ import numpy.typing as npt
 from kernelmill.backends.base import BuildFailed
 from kernelmill.backends.modelled import Estimate, RunFailed, Session
 from kernelmill.backends.pallas.chips import CHIPS
-from kernelmill.backends.pallas.diagnostics import compile_failure, run_failure, trace_failure
+from kernelmill.backends.pallas.diagnostics import (
+    compile_failure,
+    crash_failure,
+    run_failure,
+    trace_failure,
+)
 from kernelmill.backends.pallas.modelling import model
 from kernelmill.backends.pallas.protocol import (
     Compiled,
@@ -48,18 +52,11 @@ TRACING = "kernelmill.backends.pallas.tracing"
 ENGINE = "kernelmill.backends.pallas.engine"
 _POLICY = Policy(limits=Limits(memory_bytes=8 << 30, processes=512))
 _LOAD_SECONDS = 60.0
-_COMPILE_SECONDS = 90.0
 _WATCHED_STEPS = 64
 """Grids of more steps are not searched for races: it would take minutes. Hidden shapes are smaller,
 so that most kernels are searched in some trial."""
-_SEED_BITS = 31
 _WIDENED = {"int32": "int64", "float32": "float64"}
 _Answer = TypeVar("_Answer")
-
-
-class _Facts(NamedTuple):
-    taken: Taken
-    compiled: Compiled
 
 
 class InsideFailed(Exception):
@@ -89,29 +86,46 @@ def close_files(files: Sequence[int]) -> None:
         os.close(file)
 
 
+class _Current(NamedTuple):
+    """The function that the engine holds."""
+
+    kinds: tuple[Kind, ...]
+    taken: Taken
+
+
 class TracedSession(Session):
     """Whatever can be traced for given shapes, executed and modelled."""
 
     examined = True
-    """Whether it must be made of kernels."""
+    """Whether it must be made of kernels, and compile for every shape it is executed with."""
+    compile_seconds = 90.0
 
     def __init__(self, chip: str, zygote: Zygote) -> None:
+        """`zygote` is the tool chain's own. Raises CellFailure."""
         self._chip = chip
-        self._engine = zygote.spawn(f"{ENGINE}:run_engine", {"chip": chip}, _POLICY)
-        self._current: tuple[Kind, ...] = ()
-        self._known: dict[tuple[Kind, ...], _Facts] = {}
+        self._zygote = zygote
+        self._engine = self._start_engine(profiled=True)
+        self._current: _Current | None = None
+        self._compiled: dict[tuple[Kind, ...], Compiled] = {}
+
+    def _start_engine(self, profiled: bool) -> Cell:
+        """Without a profile it tells what is moved, and no cycles."""
+        arguments = {"chip": self._chip, "profiled": profiled}
+        return self._zygote.spawn(f"{ENGINE}:run_engine", arguments, _POLICY)
 
     @abstractmethod
-    def _trace(self, arguments: CallArguments, seconds: float) -> int:
-        """A file with the function for these shapes, packed. Raises CandidateFailed."""
+    def _bring(self, arguments: CallArguments, seconds: float) -> Taken:
+        """Give the engine the function for these shapes. Raises CandidateFailed."""
 
     def execute(
         self, arguments: CallArguments, outputs: Sequence[Kind], seconds: float
     ) -> list[npt.NDArray[Any]]:
-        facts = self._prepare(arguments, seconds)
-        _check_kinds(facts.taken.outputs, outputs)
-        races = self.examined and facts.taken.steps <= _WATCHED_STEPS
-        request = RunRequest(arguments.tensors.layout, races, secrets.randbits(_SEED_BITS))
+        current = self._prepare(arguments, seconds)
+        _check_kinds(current.taken.outputs, outputs)
+        if self.examined:
+            self._compile(current)
+        races = self.examined and current.taken.steps <= _WATCHED_STEPS
+        request = RunRequest(arguments.tensors.layout, races)
         body = {"do": "run", "call": msgspec.to_builtins(request)}
         try:
             ran, files = ask(self._engine, body, Ran, seconds, arguments.tensors.file)
@@ -128,40 +142,28 @@ class TracedSession(Session):
     def estimate(
         self, arguments: CallArguments, outputs: Sequence[Kind], seconds: float
     ) -> Estimate:
-        return model(self._prepare(arguments, seconds).compiled, CHIPS[self._chip])
+        compiled = self._compile(self._prepare(arguments, seconds))
+        return model(compiled, CHIPS[self._chip])
 
     def close(self) -> None:
         self._engine.close()
 
-    def _prepare(self, arguments: CallArguments, seconds: float) -> _Facts:
-        """Trace and compile for these shapes, and leave the function with the engine."""
+    def _prepare(self, arguments: CallArguments, seconds: float) -> "_Current":
+        """Have the function for these shapes in the engine."""
         kinds = tuple(Kind(t.dtype, t.shape) for t in arguments.tensors.layout.tensors)
-        if kinds == self._current:
-            return self._known[kinds]
-        file = self._trace(arguments, seconds)
-        try:
-            taken = self._take(file)
-        finally:
-            os.close(file)
-        if kinds not in self._known:
-            self._known[kinds] = _Facts(taken, self._compile())
-        self._current = kinds
-        return self._known[kinds]
+        if self._current is None or self._current.kinds != kinds:
+            self._current = None
+            self._current = _Current(kinds, self._bring(arguments, seconds))
+        return self._current
 
-    def _take(self, file: int) -> Taken:
-        body = {"do": "take", "examined": self.examined}
-        try:
-            taken, _ = ask(self._engine, body, Taken, _LOAD_SECONDS, file)
-        except InsideFailed as inside:
-            raise RunFailed("no-kernel", inside.failed.message, ()) from inside
-        if taken.objection is not None:
-            what, instead = taken.objection
-            raise RunFailed("framework-compute", what, (), instead)
-        return taken
+    def _compile(self, current: "_Current") -> Compiled:
+        if current.kinds not in self._compiled:
+            self._compiled[current.kinds] = self._compile_now()
+        return self._compiled[current.kinds]
 
-    def _compile(self) -> Compiled:
+    def _compile_now(self) -> Compiled:
         try:
-            return ask(self._engine, {"do": "compile"}, Compiled, _COMPILE_SECONDS)[0]
+            return ask(self._engine, {"do": "compile"}, Compiled, self.compile_seconds)[0]
         except InsideFailed as inside:
             raise compile_failure(inside.failed) from inside
         except CellTimeout as failure:
@@ -172,10 +174,7 @@ class TracedSession(Session):
         except CellLimitExceeded as failure:
             raise BuildFailed("limit", f"the compiler went {failure}", ()) from failure
         except CellCrashed as failure:
-            raise BuildFailed(
-                "crash", f"the compiler {failure}", (),
-                "a shape or layout that Mosaic does not expect: simpler, aligned to 8 x 128",
-            ) from failure  # fmt: skip
+            raise crash_failure(failure, self._engine.log()) from failure
 
 
 class CandidateSession(TracedSession):
@@ -207,7 +206,21 @@ class CandidateSession(TracedSession):
         except InsideFailed as inside:
             raise trace_failure(inside.failed) from inside
 
+    def _bring(self, arguments: CallArguments, seconds: float) -> Taken:
+        file = self._trace(arguments, seconds)
+        try:
+            taken, _ = ask(self._engine, {"do": "take"}, Taken, _LOAD_SECONDS, file)
+        except InsideFailed as inside:
+            raise RunFailed("no-kernel", inside.failed.message, ()) from inside
+        finally:
+            os.close(file)
+        if taken.objection is not None:
+            what, instead = taken.objection
+            raise RunFailed("framework-compute", what, (), instead)
+        return taken
+
     def _trace(self, arguments: CallArguments, seconds: float) -> int:
+        """A file with the traced function, packed."""
         tensors = [Kind(t.dtype, t.shape) for t in arguments.tensors.layout.tensors]
         request = TraceRequest(tensors, arguments.inputs, arguments.state)
         body = {"do": "trace", "call": msgspec.to_builtins(request)}

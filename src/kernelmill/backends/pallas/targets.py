@@ -20,8 +20,9 @@ _ENVIRONMENT = {
     "TPU_WORKER_HOSTNAMES": "localhost",
     "TPU_WORKER_ID": "0",
 }
-_FLAGS = """--xla_jf_dump_static_llo_profile_to={folder} --xla_jf_dump_to={folder}/units
---xla_jf_dump_llo_text=true --xla_jf_dump_llo_pass_label_regex=final_hlo-static.*"""
+_PROFILE = "--xla_jf_dump_static_llo_profile_to={folder}"
+_UNITS = """--xla_jf_dump_to={folder}/units --xla_jf_dump_llo_text=true
+--xla_jf_dump_llo_pass_label_regex=final_hlo-static.*"""
 
 
 def tracing_for(chip: Chip) -> AbstractContextManager[Any]:
@@ -30,9 +31,13 @@ def tracing_for(chip: Chip) -> AbstractContextManager[Any]:
     return jax.sharding.use_abstract_mesh(AbstractMesh((), (), abstract_device=device))
 
 
-def compiler_for(chip: Chip, dumps: Path) -> SingleDeviceSharding:
-    """Start libtpu, once a process: what it compiles for this device it describes in `dumps`."""
-    flags = _FLAGS.format(folder=dumps).replace("\n", " ")
+def compiler_for(chip: Chip, dumps: Path, profiled: bool) -> SingleDeviceSharding:
+    """Start libtpu, once a process: what it compiles for this device it describes in `dumps`.
+
+    Its profiler ends the process where it meets an instruction that it has no model of.
+    """
+    flags = " ".join((_PROFILE, *_UNITS.split()) if profiled else _UNITS.split())
+    flags = flags.format(folder=dumps)
     accelerator = {"TPU_ACCELERATOR_TYPE": chip.accelerator, "LIBTPU_INIT_ARGS": flags}
     os.environ.update(_ENVIRONMENT, **accelerator)
     topology = topologies.get_topology_desc(

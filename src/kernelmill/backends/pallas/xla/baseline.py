@@ -1,0 +1,90 @@
+"""The reference, compiled by XLA for the same chip."""
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from kernelmill.backends.base import BuildFailed
+from kernelmill.backends.modelled import BaselineMissing, Estimate
+from kernelmill.backends.pallas.diagnostics import UNMODELLED
+from kernelmill.backends.pallas.protocol import Taken
+from kernelmill.backends.pallas.session import InsideFailed, TracedSession, ask, close_files
+from kernelmill.backends.pallas.xla.graph import Graph
+from kernelmill.sandbox import Cell, Limits, Policy, Zygote
+from kernelmill.tasks.task import Kind, Task
+from kernelmill.tensors.arguments import CallArguments
+from kernelmill.tensors.blob import in_memory
+from kernelmill.tensors.layout import Layout
+
+EXPORTING = "kernelmill.backends.pallas.xla.exporting"
+_POLICY = Policy(limits=Limits(memory_bytes=8 << 30))
+_SECONDS = 120.0
+_Answer = TypeVar("_Answer")
+
+
+class _Exported(msgspec.Struct):
+    """File: the constants."""
+
+    graph: Graph
+    layout: Layout
+
+
+class BaselineSession(TracedSession):
+    """Exports the reference for the shapes of a call, in one cell; translates it in another."""
+
+    examined = False
+    compile_seconds = 600.0
+
+    def __init__(self, chip: str, task: Task, zygote: Zygote, toolchain: Zygote) -> None:
+        """Raises CellFailure or BaselineMissing."""
+        super().__init__(chip, toolchain)
+        self._exporter = zygote.spawn(f"{EXPORTING}:export_reference", {}, _POLICY)
+        body = {"source": task.source, "scale": task.scale}
+        _answer(self._exporter, body, dict)
+
+    def close(self) -> None:
+        self._exporter.close()
+        super().close()
+
+    def estimate(
+        self, arguments: CallArguments, outputs: Sequence[Kind], seconds: float
+    ) -> Estimate:
+        """Where the profiler fails on an instruction of XLA's, XLA is charged for bytes alone."""
+        try:
+            return super().estimate(arguments, outputs, seconds)
+        except BuildFailed as failed:
+            if failed.kind != UNMODELLED:
+                raise
+        self._engine, self._current = self._start_engine(profiled=False), None
+        return super().estimate(arguments, outputs, seconds)
+
+    def _bring(self, arguments: CallArguments, seconds: float) -> Taken:
+        tensors = arguments.tensors
+        body = {
+            "do": "export",
+            "layout": msgspec.to_builtins(tensors.layout),
+            "inputs": msgspec.to_builtins(arguments.inputs),
+            "state": arguments.state,
+        }
+        exported, files = _answer(self._exporter, body, _Exported, tensors.file)
+        files.insert(0, in_memory(msgspec.json.encode(exported.graph)))
+        kinds = [Kind(t.dtype, t.shape) for t in tensors.layout.tensors]
+        body = {
+            "do": "translate",
+            "layout": msgspec.to_builtins(exported.layout),
+            "tensors": msgspec.to_builtins(kinds),
+        }
+        try:
+            return _answer(self._engine, body, Taken, *files)[0]
+        finally:
+            close_files(files)
+
+
+def _answer(
+    cell: Cell, body: dict[str, Any], kind: type[_Answer], *files: int
+) -> tuple[_Answer, list[int]]:
+    try:
+        return ask(cell, body, kind, _SECONDS, *files)
+    except InsideFailed as inside:
+        raise BaselineMissing(str(inside)) from inside

@@ -1,0 +1,121 @@
+"""Kernels for a TPU that is not here: what the tool chain says of good and bad ones."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from kernelmill.backends import get_backend
+from kernelmill.backends.pallas.session import CandidateSession
+from kernelmill.candidate import Candidate, Origin, read_candidate
+from kernelmill.judge import Gate, Judge, Settings, Verdict
+from kernelmill.tasks import load_suite
+from kernelmill.tasks.task import Task
+
+pytestmark = pytest.mark.npu("pallas")
+HERE = Path(__file__).parent
+KERNELS = HERE / "pallas_kernels"
+EXAMPLES = get_backend("pallas").examples() / "starter"
+SETTINGS = Settings(seconds=120.0)
+
+
+class Expected(NamedTuple):
+    gate: Gate
+    kind: str
+    words: str
+    """Somewhere in what the generator reads."""
+
+
+REFUSED = {
+    "abort": Expected(Gate.BUILD, "crash", "SIGABRT"),
+    "inexact": Expected(Gate.CORRECTNESS, "numerical", "wrong in"),
+    "order": Expected(Gate.CORRECTNESS, "numerical", "wrong in"),
+    "out_of_bounds": Expected(Gate.CORRECTNESS, "out-of-bounds", "out-of-bounds"),
+    "outside": Expected(Gate.CORRECTNESS, "framework-compute", "mul outside of a kernel"),
+    "race": Expected(Gate.CORRECTNESS, "race", "wait for a copy"),
+    "unaligned": Expected(Gate.BUILD, "block-shape", "divisible by 8 and 128"),
+    "unimplemented": Expected(Gate.BUILD, "unimplemented", "sort"),
+    "uninitialised": Expected(Gate.CORRECTNESS, "numerical", "wrong in"),
+    "vmem": Expected(Gate.BUILD, "vmem", "smaller blocks"),
+}
+
+
+@pytest.fixture(scope="module")
+def judge() -> Iterator[Judge]:
+    with Judge(get_backend("pallas"), SETTINGS) as judge:
+        yield judge
+
+
+@pytest.fixture(scope="module")
+def double(judge: Judge) -> Task:
+    return judge.describe(load_suite(str(HERE / "double.py"))[0])
+
+
+def kernel(name: str) -> Candidate:
+    return read_candidate(KERNELS / f"{name}.py")
+
+
+def said(verdict: Verdict) -> str:
+    return "\n".join(feedback.text() for feedback in verdict.feedback)
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.iterdir()))
+def test_an_honest_kernel_passes_all_gates(judge: Judge, name: str) -> None:
+    task = judge.describe(load_suite(f"starter/{name}")[0])
+    verdict = judge.verify(task, read_candidate(EXAMPLES / name, Origin.FILE))
+    assert verdict.passed, said(verdict)
+    assert verdict.latency is not None and verdict.modelled is not None
+    assert verdict.modelled.cycles > 0 and verdict.modelled.baseline_cycles > 0
+    assert "libtpu" in verdict.modelled.model
+    assert verdict.modelled.units
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_a_bad_kernel_is_refused_with_its_reason(judge: Judge, double: Task, name: str) -> None:
+    verdict = judge.verify(double, kernel(name))
+    expected = REFUSED[name]
+    assert not verdict.passed
+    assert (verdict.gate, verdict.feedback[0].kind) == (expected.gate, expected.kind), said(verdict)
+    assert expected.words in said(verdict)
+
+
+def test_a_compiler_that_takes_minutes_is_ended(
+    judge: Judge, double: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CandidateSession, "compile_seconds", 5.0)
+    verdict = judge.verify(double, kernel("slow"))
+    assert (verdict.gate, verdict.feedback[0].kind) == (Gate.BUILD, "time-out"), said(verdict)
+
+
+def test_bad_kernels_leave_nothing_behind(judge: Judge, double: Task) -> None:
+    for name in ("abort", "race", "honest"):
+        verdict = judge.verify(double, kernel(name))
+    assert verdict.passed, said(verdict)
+
+
+def test_only_a_traced_function_leaves_a_candidates_cell(double: Task) -> None:
+    settings = Settings(seconds=120.0, static_rules=False)
+    with Judge(get_backend("pallas"), settings) as lenient:
+        verdict = lenient.verify(double, kernel("smuggled"))
+    assert not verdict.passed
+    assert "has no place in a kernel" in said(verdict)
+
+
+def test_modelled_cycles_repeat(judge: Judge, double: Task) -> None:
+    cycles = set()
+    for _ in range(20):
+        verdict = judge.verify(double, kernel("honest"))
+        assert verdict.modelled is not None, said(verdict)
+        cycles.add((verdict.modelled.cycles, verdict.modelled.bytes))
+    assert len(cycles) == 1
+
+
+@pytest.mark.parametrize("chip", ["v6e", "v5p"])
+def test_other_chips_have_other_cycles(judge: Judge, double: Task, chip: str) -> None:
+    here = judge.verify(double, kernel("honest"))
+    with Judge(get_backend(f"pallas:{chip}"), SETTINGS) as elsewhere:
+        there = elsewhere.verify(double, kernel("honest"))
+    assert there.passed, said(there)
+    assert here.modelled is not None and there.modelled is not None
+    assert here.modelled.cycles != there.modelled.cycles
