@@ -1,6 +1,7 @@
 """The contract of a backend."""
 
 import enum
+import inspect
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import ClassVar
@@ -128,8 +129,8 @@ class Backend(ABC):
 
     def guide(self) -> dict[str, str]:
         """The API knowledge of the backend: title -> text."""
-        folder = Path(__file__).parent / self.name / "guide"
-        return {path.stem: path.read_text() for path in sorted(folder.glob("*.md"))}
+        chapters = sorted((self.folder() / "guide").glob("*.md"))
+        return {path.stem: path.read_text() for path in chapters}
 
     def machine(self) -> tuple[str, ...]:
         """What kernels will run on, as facts for whoever writes them."""
@@ -137,4 +138,9 @@ class Backend(ABC):
 
     def examples(self) -> Path:
         """Honest candidates: one folder a suite, one folder a task in it."""
-        return Path(__file__).parent / self.name / "examples"
+        return self.folder() / "examples"
+
+    @classmethod
+    def folder(cls) -> Path:
+        """Where guide and examples lie: beside the module that defines the backend."""
+        return Path(inspect.getfile(cls)).parent

@@ -20,17 +20,24 @@ from kernelmill.sandbox import (
 PROGRAMS = "kernelmill.backends.compiling"
 SECONDS = 120.0
 _LARGEST_LIBRARY = 64 << 20
-_POLICY = Policy(
-    limits=Limits(memory_bytes=6 << 30, lifetime_seconds=SECONDS + 10, processes=64),
-    may_execute=True,
-)
+
+
+def _policy(seconds: float, reading: tuple[str, ...]) -> Policy:
+    limits = Limits(memory_bytes=6 << 30, lifetime_seconds=seconds + 10, processes=64)
+    return Policy(limits=limits, may_execute=True, reading=reading)
 
 
 @contextmanager
-def builder(entry: str, arguments: dict[str, Any], zygote: Zygote) -> Iterator[Cell]:
+def builder(
+    entry: str,
+    arguments: dict[str, Any],
+    zygote: Zygote,
+    seconds: float = SECONDS,
+    reading: tuple[str, ...] = (),
+) -> Iterator[Cell]:
     """A cell that runs a program ("module:function"); raises BuildFailed whatever goes wrong."""
     try:
-        with zygote.spawn(entry, arguments, _POLICY) as cell:
+        with zygote.spawn(entry, arguments, _policy(seconds, reading)) as cell:
             yield cell
     except CellTimeout as failure:
         raise BuildFailed(

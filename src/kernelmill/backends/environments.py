@@ -30,7 +30,7 @@ from importlib.metadata import PackageNotFoundError, version
 for pin in sys.argv[1:]:
     name, _, wanted = pin.partition("==")
     try:
-        found = version(name)
+        found = version(name).partition("+")[0]
     except PackageNotFoundError:
         found = "missing"
     if found != wanted:

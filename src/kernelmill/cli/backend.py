@@ -1,5 +1,6 @@
-"""`kernelmill backend`: which targets there are, and the tool chains some of them need."""
+"""`kernelmill backend`: which targets there are, the tool chains some need, one of your own."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,9 +10,11 @@ from rich.table import Table
 
 from kernelmill.backends import backend_names, get_backend
 from kernelmill.backends.base import Backend
+from kernelmill.backends.scaffolding import scaffold
+from kernelmill.cli.terminal import wide_console
 from kernelmill.errors import UsageError
 
-app = typer.Typer(no_args_is_help=True, help="Targets and their tool chains: list, install.")
+app = typer.Typer(no_args_is_help=True, help="Targets and their tool chains: list, install, new.")
 
 
 @app.command("list")
@@ -37,6 +40,24 @@ def install(
         made = environment.install()
     done = "installed" if made else "was installed already, and is whole"
     console.print(f"{name}: {done}: {environment.folder}", highlight=False)
+
+
+@app.command("new")
+def new(
+    name: Annotated[str, typer.Argument(help="What to call it: small letters, digits, _.")],
+    folder: Annotated[
+        Path | None, typer.Option(help="Where to put it; kernelmill-NAME by default.")
+    ] = None,
+) -> None:
+    """Write a package with a backend that works, its guide, an example and a conformance test."""
+    place = folder or Path(f"kernelmill-{name}")
+    written = scaffold(name, place)
+    lines = (
+        *(str(path) for path in written),
+        "",
+        f"now: cd {place} && pip install -e '.[test]' && pytest",
+    )
+    wide_console().print("\n".join(map(escape, lines)), highlight=False, soft_wrap=True)
 
 
 def _readiness(backend: Backend) -> str:

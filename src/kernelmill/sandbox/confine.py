@@ -50,15 +50,15 @@ def _write(path: str, text: str) -> None:
         os.close(descriptor)
 
 
-def furnish_namespaces(limits: Limits) -> str:
+def furnish_namespaces(policy: Policy) -> str:
     """Mount a private /proc and a private scratch folder; the scratch folder's path."""
     syscalls.mount("none", "/", None, syscalls.MS_REC | syscalls.MS_PRIVATE, None)
     flags = syscalls.MS_NOSUID | syscalls.MS_NODEV
     syscalls.mount("proc", "/proc", "proc", flags, None)
-    needed = python_paths()
+    needed = (*python_paths(), *policy.reading)
     for point in _SCRATCH_MOUNT_POINTS:
         if os.path.isdir(point) and not any(path.startswith(point + "/") for path in needed):
-            options = f"size={limits.scratch_bytes},mode=700"
+            options = f"size={policy.limits.scratch_bytes},mode=700"
             syscalls.mount("tmpfs", point, "tmpfs", flags, options)
             return point
     raise OSError("no folder to mount a scratch tmpfs on")
@@ -101,7 +101,7 @@ def confine(policy: Policy, scratch: str) -> None:
     syscalls.drop_capabilities()
     if policy.tier < Tier.PARTIAL:
         return
-    reading = (*_SYSTEM_PATHS, *python_paths())
+    reading = (*_SYSTEM_PATHS, *python_paths(), *policy.reading)
     own = (*policy.devices, OWN_FOLDER) if policy.devices else ()
     landlock.restrict(
         [PathRule(path, write=False) for path in reading]

@@ -12,7 +12,7 @@ import numpy as np
 
 from kernelmill.sandbox import landlock, seccomp, syscalls
 from kernelmill.sandbox.confine import enter_namespaces, furnish_namespaces
-from kernelmill.sandbox.policy import Limits, Tier
+from kernelmill.sandbox.policy import Policy, Tier
 
 
 class Features(msgspec.Struct, frozen=True):
@@ -74,7 +74,7 @@ def _enter_and_furnish() -> None:
     enter_namespaces()
     inner = os.fork()
     if inner == 0:
-        furnish_namespaces(Limits())
+        furnish_namespaces(Policy())
         os._exit(0)
     _, status = os.waitpid(inner, 0)
     if status != 0:

@@ -44,4 +44,6 @@ class Policy(msgspec.Struct, frozen=True):
     devices: tuple[str, ...] = ()
     """Device files it may use beside the harmless ones. Drivers reserve far more address space than
     there is memory, so with any of them only what is resident is limited."""
+    reading: tuple[str, ...] = ()
+    """Folders it may read and execute from beside the system's and Python's: a tool chain's."""
     tier: Tier = Tier.FULL

@@ -41,7 +41,7 @@ class Warden:
         """Never returns: ends the calling process when the cell is over."""
         syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
         if self._alone:
-            scratch = furnish_namespaces(self._policy.limits)
+            scratch = furnish_namespaces(self._policy)
         else:
             scratch = tempfile.mkdtemp(prefix=f"{SCRATCH_PREFIX}{os.getpid()}-")
         child = os.fork()

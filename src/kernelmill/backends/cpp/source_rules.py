@@ -68,10 +68,15 @@ def check_text(
     return list(_check(text, file, framework_allowed, chosen))
 
 
+def without_comments(text: str) -> str:
+    """The same text, line for line, with comments and strings blanked."""
+    return _COMMENT_OR_STRING.sub(lambda match: _blank(match.group()), text)
+
+
 def _check(
     text: str, file: str, framework_allowed: bool, rules: tuple[Rule, ...]
 ) -> Iterator[Finding]:
-    code = _COMMENT_OR_STRING.sub(lambda match: _blank(match.group()), text)
+    code = without_comments(text)
     for rule, pattern, instead in rules:
         for match in re.finditer(pattern, code, re.MULTILINE):
             word = " ".join(match.group().rstrip("(").split())

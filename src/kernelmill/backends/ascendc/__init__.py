@@ -1,0 +1,1 @@
+"""Huawei Ascend through Ascend C: operators of six sections, built with CANN."""

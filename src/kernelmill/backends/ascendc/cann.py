@@ -1,0 +1,95 @@
+"""Where Huawei's CANN is, as its own `set_env.sh` left it in the environment."""
+
+import functools
+import importlib.metadata
+import importlib.util
+import os
+import re
+import shutil
+import sysconfig
+from pathlib import Path
+from typing import NamedTuple
+
+from kernelmill.backends.base import Requirement
+from kernelmill.backends.inline import framework_folders
+from kernelmill.errors import BackendUnavailable
+
+_HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
+_VARIABLES = (
+    *_HOMES, "ASCEND_OPP_PATH", "ASCEND_AICPU_PATH", "TOOLCHAIN_HOME", "PATH", "LD_LIBRARY_PATH",
+    "PYTHONPATH",
+)  # fmt: skip
+_SOURCE_IT = "install CANN and source its set_env.sh: /usr/local/Ascend/ascend-toolkit/set_env.sh"
+_VERSION = re.compile(r"^\s*(?:Version|package_version)\s*=\s*(\S+)", re.MULTILINE | re.IGNORECASE)
+_VERSION_FILES = ("version.cfg", "compiler/version.info", "toolkit/version.info")
+
+
+class Cann(NamedTuple):
+    root: Path
+    version: str
+    soc: str
+    compiler: str
+    headers: tuple[str, ...]
+    libraries: tuple[str, ...]
+    environment: dict[str, str]
+
+
+def find_cann(soc: str) -> Cann:
+    """Raises BackendUnavailable, naming what is missing first."""
+    missing = next((need for need in requirements() if not need.found), None)
+    if missing is not None:
+        raise BackendUnavailable(f"the ascendc backend needs {missing.name}: {missing.remedy}")
+    root = _root()
+    adapter = _adapter()
+    compiler = shutil.which("g++")
+    assert root is not None and adapter is not None and compiler is not None
+    return Cann(
+        root=root,
+        version=_version(root),
+        soc=soc,
+        compiler=compiler,
+        headers=(
+            *framework_folders("include"),
+            sysconfig.get_paths()["include"],
+            str(adapter / "include"),
+            str(root / "include"),
+        ),
+        libraries=(*framework_folders("lib"), str(adapter / "lib"), str(root / "lib64")),
+        environment={name: os.environ[name] for name in _VARIABLES if name in os.environ},
+    )
+
+
+def requirements() -> list[Requirement]:
+    root, adapter = _root(), _adapter()
+    device = sorted(path.name for path in Path("/dev").glob("davinci[0-9]*"))
+    return [
+        Requirement("CANN", f"{_version(root)} in {root}" if root else "", _SOURCE_IT),
+        Requirement("msopgen", shutil.which("msopgen") or "", _SOURCE_IT),
+        Requirement("msprof", shutil.which("msprof") or "", _SOURCE_IT),
+        Requirement(
+            "torch_npu", importlib.metadata.version("torch_npu") if adapter else "",
+            "pip install torch_npu, in the version of this torch",
+        ),
+        Requirement("C++ compiler", shutil.which("g++") or "", "apt-get install g++"),
+        Requirement("Ascend NPU", ", ".join(device), "a machine with an Ascend NPU and its driver"),
+    ]  # fmt: skip
+
+
+def _root() -> Path | None:
+    named = next((os.environ[name] for name in _HOMES if os.environ.get(name)), "")
+    return Path(named) if named and Path(named).is_dir() else None
+
+
+@functools.cache
+def _version(root: Path) -> str:
+    for file in _VERSION_FILES:
+        if (root / file).is_file():
+            found = _VERSION.search((root / file).read_text(errors="replace"))
+            if found:
+                return found[1].strip("[]")
+    return "of unknown version"
+
+
+def _adapter() -> Path | None:
+    spec = importlib.util.find_spec("torch_npu")
+    return Path(spec.origin).parent if spec is not None and spec.origin is not None else None

@@ -1,0 +1,66 @@
+"""The buffers of a traced call, with values in them. Runs inside cells only."""
+
+import os
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kernelmill.backends.launches import Buffer, Output
+from kernelmill.tensors.blob import FILE_NAME, Blob
+from kernelmill.tensors.layout import Layout, item_size, lay_out
+
+Bytes = npt.NDArray[np.uint8]
+_POISON = 0xFF
+"""Memory that nobody wrote: not a number in every floating-point type."""
+
+
+class Buffers:
+    """The call's tensors as copies, which kernels may spoil; the rest as nobody wrote it."""
+
+    def __init__(self, file: int, layout: Layout, buffers: list[Buffer]) -> None:
+        self._given = Blob(os.dup(file), layout)
+        self.bytes: list[Bytes] = [
+            self._tensor(index).copy() if index < len(layout.tensors) else _allocated(buffer)
+            for index, buffer in enumerate(buffers)
+        ]
+
+    def mutated(self) -> int | None:
+        """The first of the call's tensors that is not as it was."""
+        for index in range(len(self._given.layout.tensors)):
+            if not np.array_equal(self._tensor(index), self.bytes[index]):
+                return index
+        return None
+
+    def write(self, outputs: list[Output]) -> int:
+        """A file with tensors that lie in the buffers, contiguous."""
+        layout = lay_out([(output.dtype, output.shape) for output in outputs])
+        file = os.memfd_create(FILE_NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        os.ftruncate(file, layout.bytes)
+        for output, place in zip(outputs, layout.tensors, strict=True):
+            os.pwrite(file, np.ascontiguousarray(self.array(output)).tobytes(), place.offset)
+        return file
+
+    def array(self, place: Output) -> npt.NDArray[Any]:
+        """Raises ValueError where it reaches beyond its buffer."""
+        size = item_size(place.dtype)
+        stored = self.bytes[place.buffer].view(f"V{size}")[place.offset :]
+        last = sum((n - 1) * s for n, s in zip(place.shape, place.strides, strict=True))
+        if 0 in place.shape:
+            return stored[:0].reshape(place.shape)
+        if last >= stored.size or min(place.strides, default=0) < 0:
+            raise ValueError("a tensor beyond its buffer")
+        return np.lib.stride_tricks.as_strided(
+            stored, place.shape, [size * stride for stride in place.strides]
+        )
+
+    def close(self) -> None:
+        self._given.close()
+
+    def _tensor(self, index: int) -> Bytes:
+        return self._given.array(index).reshape(-1).view(np.uint8)
+
+
+def _allocated(buffer: Buffer) -> Bytes:
+    size = buffer.count * item_size(buffer.dtype)
+    return np.full(size, 0 if buffer.zeroed else _POISON, np.uint8)

@@ -1,0 +1,152 @@
+"""Compiles kernels, has the vendor's interpreter execute them and its simulator count cycles.
+
+Sees the kernels' text, and no other Python of the candidate's. Runs inside a cell, under the Python
+of the tool chain.
+"""
+
+import ctypes
+import importlib.util
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pypto
+import torch
+from pypto import pypto_impl
+from pypto.frontend.parser import entry
+from pypto.runtime import _pto_to_tensor_data, _pto_verify_datas
+
+from kernelmill.backends.buffers import Buffers
+from kernelmill.backends.pypto.protocol import Argument, CallUse, KernelCall, PyptoRan, PyptoTrace
+from kernelmill.backends.traced_session import RunRequest
+from kernelmill.sandbox.channel import Channel, Message
+from kernelmill.sandbox.serving import Server
+
+_HEAD = "import pypto\n\n\n"
+_DECORATOR = (
+    "@pypto.frontend.jit(runtime_options={'run_mode': pypto.RunMode.SIM}, "
+    "verify_options={'enable_pass_verify': True, 'pass_verify_save_tensor': True})\n"
+)
+_CYCLES = re.compile(r"Total Cycles\.*:\s*(\d+)")
+_FIGURE = re.compile(r"^\s*([A-Za-z][\w /%()-]*?)\.*:\s*([\d.]+)\s*(%?)\s*$", re.MULTILINE)
+_REPORT = "output/*/CostModelSimulationOutput/_simulate.stat.report.txt"
+_MOST_LOG = 4000
+
+
+class CompilerRefuses(Exception):
+    """The message is the library's."""
+
+
+def run_engine(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
+    """Entry. File of the first message: the interpreter."""
+    os.environ["ASCEND_SLOG_PRINT_TO_STDOUT"] = "1"
+    library = Path(scratch) / "calculator.so"
+    with os.fdopen(channel.receive().files[0], "rb") as file:
+        library.write_bytes(file.read())
+    _feed_real_inputs(library)
+    engine = _Engine(_kernels(arguments["kernels"], Path(scratch)), Path(scratch))
+    channel.send({})
+    server = Server(channel, Path(scratch))
+    server.also("run", engine.run)
+    server.serve()
+
+
+def _feed_real_inputs(library: Path) -> None:
+    """The library copies inputs from a device, which is not there: its verification would read
+    zeros and pass anything. It is given the tensors of the call, and writes the outputs into them.
+    """
+    ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+
+    def setup(tensors: Any) -> None:
+        data = _pto_to_tensor_data(tensors)
+        pypto_impl.SetVerifyData(data, [], _pto_verify_datas.get_data())
+
+    entry.JitCallableWrapper._setup_verify_data = staticmethod(setup)
+
+
+def _kernels(text: str, scratch: Path) -> dict[str, Any]:
+    """The library reads the source of kernels from their file."""
+    path = scratch / "kernels.py"
+    path.write_text(_HEAD + re.sub(r"^def ", f"{_DECORATOR}def ", text, flags=re.MULTILINE))
+    spec = importlib.util.spec_from_file_location("kernels", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return vars(module)
+
+
+class _Engine:
+    def __init__(self, kernels: dict[str, Any], scratch: Path) -> None:
+        self._kernels = kernels
+        self._scratch = scratch
+        self._runs = 0
+
+    def run(self, message: Message) -> tuple[PyptoRan, tuple[int, ...]]:
+        request = msgspec.convert(message.body["call"], RunRequest[PyptoTrace])
+        trace = request.trace
+        buffers = Buffers(message.files[0], request.layout, trace.buffers)
+        uses = [self._call(call, buffers) for call in trace.calls]
+        ran = PyptoRan(uses=uses, mutated=buffers.mutated())
+        file = buffers.write(trace.outputs)
+        buffers.close()
+        return ran, (file,)
+
+    def _call(self, call: KernelCall, buffers: Buffers) -> CallUse:
+        """In a folder of its own, where the simulator leaves its report."""
+        self._runs += 1
+        folder = self._scratch / f"run{self._runs}"
+        folder.mkdir()
+        os.chdir(folder)
+        arguments = [_value(argument, buffers) for argument in call.arguments]
+        log = folder / "log"
+        with _output_to(log):
+            try:
+                self._kernels[call.kernel](*arguments)
+            except Exception as error:  # the library raises whatever it likes
+                said = log.read_text(errors="replace")[-_MOST_LOG:]
+                raise CompilerRefuses(f"{error}\n{said}") from error
+        reports = sorted(folder.glob(_REPORT))
+        if not reports:
+            raise CompilerRefuses(log.read_text(errors="replace")[-_MOST_LOG:])
+        return _use(call.kernel, reports[-1].read_text())
+
+
+class _output_to:  # noqa: N801
+    """What C++ prints goes to a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        self._kept = [os.dup(1), os.dup(2)]
+        file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(file, 1)
+        os.dup2(file, 2)
+        os.close(file)
+
+    def __exit__(self, *_: object) -> None:
+        for number, kept in zip((1, 2), self._kept, strict=True):
+            os.dup2(kept, number)
+            os.close(kept)
+
+
+def _value(argument: Argument, buffers: Buffers) -> Any:
+    place = argument.tensor
+    if place is None:
+        return argument.number
+    raw = torch.from_numpy(buffers.bytes[place.buffer])
+    whole = raw.view(getattr(torch, place.dtype))
+    return whole.as_strided(place.shape, place.strides, place.offset)
+
+
+def _use(kernel: str, report: str) -> CallUse:
+    cycles = _CYCLES.search(report)
+    if cycles is None:
+        raise CompilerRefuses(f"the simulator does not say how long it took:\n{report[:500]}")
+    figures = {
+        name.strip(): float(value) / (100 if percent else 1)
+        for name, value, percent in _FIGURE.findall(report)
+    }
+    return CallUse(kernel, int(cycles[1]), figures)

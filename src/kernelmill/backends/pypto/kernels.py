@@ -1,0 +1,109 @@
+"""The kernels of a candidate as text: taken out of model.py, checked, and given to the engine.
+
+PyPTO evaluates what stands in a kernel, so what may stand there is an allow-list. It is no matter of
+taste: the engine, which says what a kernel computes and how long it takes, runs this text.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from kernelmill.backends.base import Finding
+from kernelmill.backends.python_rules import KernelLanguage
+from kernelmill.syntax import parse
+
+DECORATOR = "pypto.frontend.jit"
+_TYPES = frozenset(
+    "DT_FP32 DT_FP16 DT_BF16 DT_INT8 DT_INT16 DT_INT32 DT_INT64 DT_UINT8 DT_BOOL".split()
+)
+LANGUAGE = KernelLanguage(
+    modules={"pypto": _TYPES | {"Tensor"}},
+    decorators=frozenset({DECORATOR}),
+    dressings=frozenset(),
+)
+_FUNCTIONS = frozenset(
+    """abs add amax amin arange argsort assemble cast cbrt ceil ceil_div clip concat cond copysign
+    cumsum div eq exp exp2 expand_clone expm1 floor fmod full gather ge greater gt hypot index_add
+    index_select isfinite le log log10 log1p log2 logical_and logical_not loop lrelu lt matmul
+    maximum minimum mul ne neg ones pad pow prelu prod reciprocal relu remainder reshape round rsqrt
+    scatter set_cube_tile_shapes set_vec_tile_shapes sign sqrt sub sum tensor topk transpose tril
+    triu trunc unsqueeze squeeze var view where zeros""".split()
+)
+_CHOICES = frozenset("ReLuType TransMode TileOpFormat CastMode".split())
+_METHODS = frozenset(
+    """shape dtype dim exp reshape transpose sum amax amin sqrt rsqrt view cast matmul add sub mul div
+    maximum minimum unsqueeze squeeze""".split()
+)
+_BUILTINS = frozenset("range len min max int float abs True False None".split())
+_STATEMENTS = (
+    ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.For, ast.If, ast.Pass, ast.Return,
+)  # fmt: skip
+_EXPRESSIONS = (
+    ast.Attribute, ast.BinOp, ast.BoolOp, ast.Call, ast.Compare, ast.Constant, ast.IfExp,
+    ast.List, ast.Name, ast.Slice, ast.Subscript, ast.Tuple, ast.UnaryOp,
+)  # fmt: skip
+_PLAINLY = "write it with operations of pypto, local names and the kernel's arguments"
+
+
+def kernels_of(source: str) -> list[ast.FunctionDef]:
+    """Raises what `parse` does."""
+    return [
+        node
+        for node in parse(source).body
+        if isinstance(node, ast.FunctionDef)
+        and any(ast.unparse(decorator) == DECORATOR for decorator in node.decorator_list)
+    ]
+
+
+def check_kernels(source: str, file: str) -> list[Finding]:
+    return [finding for kernel in kernels_of(source) for finding in _check(kernel, file)]
+
+
+def kernel_text(source: str) -> str:
+    """The kernels alone, without decorators: whoever runs them chooses how."""
+    texts = []
+    for kernel in kernels_of(source):
+        kernel.decorator_list = []
+        texts.append(ast.unparse(kernel))
+    return "\n\n\n".join(texts) + "\n"
+
+
+def _check(kernel: ast.FunctionDef, file: str) -> Iterator[Finding]:
+    known = _BUILTINS | {"pypto"} | {argument.arg for argument in kernel.args.args}
+    known |= {
+        node.id
+        for node in ast.walk(kernel)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    for part in (*kernel.body, *(a.annotation for a in kernel.args.args), *kernel.args.defaults):
+        for node in ast.walk(part) if part is not None else ():
+            what = _objection(node, known)
+            if what:
+                where = f"{file}:{getattr(node, 'lineno', kernel.lineno)}"
+                yield Finding("kernel-language", where, what, _PLAINLY)
+
+
+def _objection(node: ast.AST, known: set[str]) -> str:
+    if isinstance(node, ast.stmt) and not isinstance(node, _STATEMENTS):
+        return f"uses {type(node).__name__.lower()} in a kernel"
+    if isinstance(node, ast.expr) and not isinstance(node, _EXPRESSIONS):
+        return f"uses {type(node).__name__.lower()} in a kernel"
+    if isinstance(node, ast.Name) and node.id not in known:
+        return f"uses {node.id}, which a kernel does not know"
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in _RESERVED:
+        return f"gives {node.id} another meaning"
+    if isinstance(node, ast.Attribute):
+        return _attribute(node)
+    return ""
+
+
+_RESERVED = _BUILTINS | {"pypto"}
+
+
+def _attribute(node: ast.Attribute) -> str:
+    if isinstance(node.value, ast.Name) and node.value.id == "pypto":
+        allowed = _FUNCTIONS | _TYPES | _CHOICES | {"Tensor"}
+    elif isinstance(node.value, ast.Attribute) and node.value.attr in _CHOICES:
+        allowed = frozenset({node.attr}) if node.attr.isupper() else frozenset()
+    else:
+        allowed = _METHODS
+    return "" if node.attr in allowed else f"uses .{node.attr} in a kernel"

@@ -1,0 +1,226 @@
+"""Ascend C without an Ascend: artefacts, rules, the project, recorded failures and profiles."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernelmill.backends import get_backend
+from kernelmill.backends.ascendc.artefact import SECTIONS, Artefact, ArtefactError, read_artefact
+from kernelmill.backends.ascendc.backend import make
+from kernelmill.backends.ascendc.cann import Cann
+from kernelmill.backends.ascendc.diagnostics import diagnose, failures
+from kernelmill.backends.ascendc.profile import ProfileError, read_summary
+from kernelmill.backends.ascendc.project import steps
+from kernelmill.backends.ascendc.rules import check_artefact
+from kernelmill.backends.base import BuildFailed
+from kernelmill.candidate import Candidate, Origin
+from kernelmill.errors import BackendUnavailable, UsageError
+from kernelmill.sandbox import Zygote
+
+HERE = Path(__file__).parent
+BACKEND = get_backend("ascendc")
+EXAMPLES = sorted((BACKEND.examples() / "starter").iterdir())
+GELU = (BACKEND.examples() / "starter" / "gelu" / "model.py").read_text()
+LOGS = sorted((HERE / "logs").glob("*.log"))
+
+
+def written(sections: dict[str, str]) -> str:
+    return "\n".join(f"{name} = {text!r}" for name, text in sections.items())
+
+
+def sections_of(artefact: Artefact) -> dict[str, str]:
+    return dict(zip(SECTIONS, artefact[1:], strict=True))
+
+
+@pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
+def test_examples_are_unharmed(folder: Path) -> None:
+    assert check_artefact(read_artefact((folder / "model.py").read_text())) == []
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8")), min_size=5, max_size=5))
+def test_sections_come_out_as_they_went_in(texts: list[str]) -> None:
+    prototype = read_artefact(GELU).prototype
+    sections = dict(zip(SECTIONS, [prototype, *texts], strict=True))
+    assert sections_of(read_artefact(written(sections))) == sections
+
+
+@given(st.text())
+def test_any_other_text_is_refused_and_nothing_else_happens(text: str) -> None:
+    with pytest.raises(ArtefactError):
+        read_artefact(text)
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_a_missing_section_is_named(name: str) -> None:
+    sections = sections_of(read_artefact(GELU))
+    del sections[name]
+    with pytest.raises(ArtefactError, match=name):
+        read_artefact(written(sections))
+
+
+def test_an_artefact_is_never_executed(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    text = f"{GELU}\nopen({str(trace)!r}, 'w')\n"
+    with pytest.raises(ArtefactError, match="six strings and no more"):
+        read_artefact(text)
+    assert not trace.exists()
+
+
+def test_the_kernel_is_named_after_the_operator() -> None:
+    for name, entry in {
+        "GeluCustom": "gelu_custom",
+        "Conv2dCustom": "conv2d_custom",
+        "MSELoss": "mse_loss",
+    }.items():
+        text = GELU.replace('"op": "GeluCustom"', f'"op": "{name}"')
+        assert read_artefact(text).operator.entry == entry
+
+
+TRICKS = {
+    "no-launch": ("EXEC_NPU_CMD(aclnnGeluCustom, x, y);", ""),
+    "vendor-operator": ("EXEC_NPU_CMD(aclnnGeluCustom, x, y);",
+                        "EXEC_NPU_CMD(aclnnGeluCustom, x, y);\n  EXEC_NPU_CMD(aclnnGelu, x, y);"),
+    "framework": ("return y;", "return at::gelu(x);"),
+    "framework-compute": ("return y;", "return x.relu();"),
+    "no-kernel": ("return custom_ops_lib.gelu_custom(x.contiguous())", "return x"),
+    "framework-layer": ("return custom_ops_lib.gelu_custom(x.contiguous())",
+                        "return nn.GELU()(custom_ops_lib.gelu_custom(x))"),
+    "kernel-language": ("custom_ops_lib.gelu_custom(x", "custom_ops_lib.other(x"),
+    "kernel-entry": ("void gelu_custom(GM_ADDR x", "void gelu(GM_ADDR x"),
+    "registration": ("OP_ADD(GeluCustom);", "OP_ADD(Gelu);"),
+    "files": ("  for (uint32_t at = 0;", '  fopen("/etc/passwd", "r");\n  for (uint32_t at = 0;'),
+    "import": ("import custom_ops_lib\n", "import custom_ops_lib\nimport os\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", TRICKS)
+def test_rules_find_it(rule: str) -> None:
+    text = GELU.replace(*TRICKS[rule])
+    assert text != GELU
+    findings = BACKEND.inspect_sources(Candidate({"model.py": text}, Origin.FILE))
+    assert rule in {finding.rule for finding in findings}
+    assert all(finding.instead for finding in findings)
+
+
+def test_a_kernel_that_writes_nothing_is_a_dummy() -> None:
+    text = re.sub(r"DataCopyPad\(.*?\);", "", GELU)
+    assert {f.rule for f in check_artefact(read_artefact(text))} == {"dummy-kernel"}
+
+
+def test_a_launch_in_a_comment_is_none() -> None:
+    text = GELU.replace("EXEC_NPU_CMD(aclnn", "// EXEC_NPU_CMD(aclnn")
+    assert {f.rule for f in check_artefact(read_artefact(text))} == {"no-launch"}
+
+
+def test_without_cann_the_backend_says_what_is_missing() -> None:
+    missing = [need for need in BACKEND.requirements() if not need.found]
+    if not missing:
+        pytest.skip("CANN is here")
+    assert all(need.remedy for need in missing)
+    with pytest.raises(BackendUnavailable, match=missing[0].name):
+        BACKEND.toolchain()
+
+
+def test_only_known_chips() -> None:
+    assert get_backend("ascendc:Ascend310P3").requirements()
+    with pytest.raises(UsageError, match="Ascend910B3"):
+        get_backend("ascendc:H200")
+
+
+@pytest.mark.parametrize("path", LOGS, ids=lambda path: path.stem)
+def test_recorded_failures_are_told_apart(path: Path) -> None:
+    step, _, kind = path.stem.partition(".")
+    diagnosed = diagnose(step, path.read_text())
+    assert diagnosed.kind == kind
+    assert diagnosed.summary
+    assert diagnosed.evidence
+    assert all(len(line) <= 240 for line in diagnosed.evidence)
+
+
+def test_the_evidence_is_what_the_compiler_said() -> None:
+    log = (HERE / "logs" / "build.host-error.log").read_text()
+    first, *drawn = diagnose("build", log).evidence
+    assert "set_tiles" in first
+    assert any("^~~~" in line for line in drawn)
+
+
+def test_every_recorded_failure_that_can_be_told_is_recorded() -> None:
+    recorded = {path.stem.partition(".")[2] for path in LOGS}
+    told = {failure.kind for failure in failures()}
+    assert recorded <= told
+    assert len(told - recorded) <= 3, "record a log for what is told"
+
+
+@given(st.text(max_size=500), st.sampled_from(["msopgen", "build", "install", "binding", "run"]))
+def test_whatever_a_log_says_it_is_diagnosed(log: str, step: str) -> None:
+    assert diagnose(step, log).summary
+
+
+def test_a_profile_says_what_holds_the_operator_up() -> None:
+    profile = read_summary((HERE / "summary.csv").read_text(), "GeluCustom")
+    assert (profile.runs, profile.microseconds, profile.blocks) == (3, 41.2, 40)
+    assert profile.busiest == "global memory to UB (MTE2)"
+    assert profile.pipes[profile.busiest] == pytest.approx(0.92)
+    assert "copies set the pace" in profile.text()
+
+
+def test_an_idle_profile_asks_for_buffers_and_cores() -> None:
+    profile = read_summary((HERE / "kernel_details.csv").read_text(), "SoftmaxCustom")
+    assert "they wait for each other" in profile.text()
+    assert "only 8 cores work" in profile.text()
+
+
+def test_an_operator_that_never_ran_is_missed() -> None:
+    with pytest.raises(ProfileError, match="ever run"):
+        read_summary((HERE / "summary.csv").read_text(), "SoftmaxCustom")
+
+
+@pytest.fixture(scope="module")
+def zygote() -> Iterator[Zygote]:
+    with Zygote(("kernelmill.backends.ascendc.making",), 1) as zygote:
+        yield zygote
+
+
+@pytest.fixture
+def cann(tmp_path: Path) -> Cann:
+    """Tools that do what CANN's leave behind, and no more."""
+    tools = {
+        "msopgen": 'while [ "$1" != -out ]; do shift; done\nmkdir -p "$2/op_host" "$2/op_kernel"\n'
+        'cat > "$2/build.sh" <<END\nset -e\ngrep -q aicore op_kernel/*.cpp\nmkdir build_out\n'
+        "printf '#!/bin/sh\\\\nmkdir -p \"\\${2#--install-path=}/vendors\"\\\\n'"
+        " > build_out/custom_opp_linux.run\nchmod +x build_out/custom_opp_linux.run\nEND\n",
+        "cc": 'while [ "$1" != -o ]; do shift; done\necho library > "$2"\n',
+    }
+    for name, text in tools.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\nset -e\n{text}")
+        (tmp_path / name).chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    return Cann(tmp_path, "8.0", "Ascend910B3", str(tmp_path / "cc"), (), (), environment)
+
+
+def test_the_steps_lead_from_the_sections_to_the_operator(cann: Cann) -> None:
+    artefact = read_artefact(GELU)
+    made = {name: text for step in steps(artefact, cann) for name, text in step.files.items()}
+    assert made["GeluCustom/op_kernel/gelu_custom.cpp"] == artefact.kernel
+    assert made["GeluCustom/op_host/gelu_custom_tiling.h"] == artefact.tiling
+    assert "EXEC_NPU_CMD" in made["binding/pytorch_npu_helper.hpp"]
+    assert steps(artefact, cann)[0].command[:2] == ("msopgen", "gen")
+
+
+@pytest.mark.isolation
+def test_the_steps_run_in_a_cell(zygote: Zygote, cann: Cann) -> None:
+    archive = make(read_artefact(GELU), cann, zygote)
+    assert b"opp/vendors" in archive
+    assert b"custom_ops_lib.so" in archive
+
+
+@pytest.mark.isolation
+def test_a_step_that_fails_ends_the_build(zygote: Zygote, cann: Cann) -> None:
+    artefact = read_artefact(GELU)._replace(kernel="nothing\n")
+    with pytest.raises(BuildFailed) as caught:
+        make(artefact, cann, zygote)
+    assert caught.value.kind == "build"

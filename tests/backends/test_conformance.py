@@ -1,0 +1,25 @@
+"""Every built-in backend conforms."""
+
+from kernelmill.backends import get_backend
+from kernelmill.backends.base import Backend
+from kernelmill.backends.conformance import BackendConformance
+
+
+class TestCpp(BackendConformance):
+    def backend(self) -> Backend:
+        return get_backend("cpp")
+
+
+class TestCuda(BackendConformance):
+    def backend(self) -> Backend:
+        return get_backend("cuda")
+
+
+class TestTriton(BackendConformance):
+    def backend(self) -> Backend:
+        return get_backend("triton")
+
+
+class TestAscendC(BackendConformance):
+    def backend(self) -> Backend:
+        return get_backend("ascendc")

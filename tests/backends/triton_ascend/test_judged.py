@@ -1,0 +1,95 @@
+"""Triton for Ascend under the judge, where its tool chain is installed."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from kernelmill.backends import get_backend
+from kernelmill.backends.triton_ascend.backend import TritonAscendBackend
+from kernelmill.candidate import Candidate, Origin, read_candidate
+from kernelmill.judge import Gate, Judge, Settings, Verdict
+from kernelmill.tasks import load_suite
+
+BACKEND = TritonAscendBackend()
+needs_tools = pytest.mark.skipif(
+    bool(BACKEND.environment.trouble()), reason=f"needs `{BACKEND.environment.remedy}`"
+)
+GELU = (BACKEND.examples() / "starter" / "gelu" / "model.py").read_text()
+EXAMPLES = sorted((BACKEND.examples() / "starter").iterdir())
+
+
+@pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
+def test_rules_leave_the_examples_alone(folder: object) -> None:
+    assert BACKEND.inspect_sources(read_candidate(folder)) == []  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        ("y = torch.nn.functional.gelu(x)", "framework-compute"),
+        ("self.kept = y", "state"),
+        ("triton.testing.do_bench(gelu_kernel)", "kernel-language"),
+    ],
+)
+def test_rules_find_it(line: str, rule: str) -> None:
+    text = GELU.replace("        return y", f"        {line}\n        return y")
+    findings = BACKEND.inspect_sources(Candidate({"model.py": text}, Origin.FILE))
+    assert rule in {finding.rule for finding in findings}
+
+
+@pytest.fixture(scope="module")
+def judge() -> Iterator[Judge]:
+    """Correctness alone: what plain Triton takes is another test's."""
+    backend = TritonAscendBackend()
+    backend.measures = False
+    with Judge(backend, Settings(seconds=120.0, static_rules=False)) as judge:
+        yield judge
+
+
+def judged(judge: Judge, text: str, task: str = "gelu") -> Verdict:
+    described = judge.describe(load_suite(f"starter/{task}")[0])
+    return judge.verify(described, Candidate({"model.py": text}, Origin.FILE, "changed"))
+
+
+@needs_tools
+@pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
+def test_every_example_passes(judge: Judge, folder: object) -> None:
+    text = (folder / "model.py").read_text()  # type: ignore[operator]
+    verdict = judged(judge, text, folder.name)  # type: ignore[attr-defined]
+    assert verdict.passed, [feedback.text() for feedback in verdict.feedback]
+
+
+WRONG = {
+    "numerical": ("0.044715", "0.05"),
+    "out-of-bounds": ("inside = offsets < count", "inside = offsets < count + 4096"),
+    "ub-overflow": ("block = 4096", "block = 65536"),
+    "compile-error": ("tl.exp(minus_two_u)", "tl.no_such_thing(minus_two_u)"),
+    "framework-compute": ("        return y", "        return y + 0"),
+    "aliasing": ("        return y", "        return x"),
+    "no-kernel": ("        gelu_kernel[(programs,)](x, y, count, BLOCK=block)", ""),
+    "mutation": ("(x, y, count", "(y, x, count"),
+    "shape": ("        return y", "        return y.view(-1)"),
+}
+
+
+@needs_tools
+@pytest.mark.parametrize("kind", WRONG)
+def test_a_wrong_kernel_gets_the_right_verdict(judge: Judge, kind: str) -> None:
+    text = GELU.replace(*WRONG[kind])
+    assert text != GELU
+    verdict = judged(judge, text)
+    assert not verdict.passed
+    assert kind in {feedback.kind for feedback in verdict.feedback}, verdict.feedback
+    assert verdict.gate is Gate.CORRECTNESS
+
+
+@needs_tools
+def test_a_kernel_is_compared_with_plain_triton() -> None:
+    with Judge(get_backend("triton_ascend"), Settings(seconds=300.0)) as judge:
+        task = judge.describe(load_suite("starter/softmax")[0])
+        example = read_candidate(BACKEND.examples() / "starter" / "softmax", Origin.SHIPPED)
+        verdict = judge.verify(task, example)
+    assert verdict.passed, [feedback.text() for feedback in verdict.feedback]
+    assert verdict.latency is not None
+    assert verdict.modelled is not None
+    assert "HIVM" in verdict.modelled.model
