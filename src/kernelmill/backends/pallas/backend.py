@@ -75,5 +75,5 @@ class PallasBackend(ModelledBackend):
         """A warm process with JAX in it, under the tool chain's own Python."""
         with self._warming:
             if self._warm is None:
-                self._warm = Zygote((TRACING, ENGINE), _THREADS, self.environment.python)
+                self._warm = Zygote((TRACING, ENGINE), _THREADS, python=self.environment.python)
             return self._warm

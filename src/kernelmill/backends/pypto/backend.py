@@ -104,7 +104,7 @@ class PyptoBackend(ModelledBackend):
         with self._warming:
             if self._warm is None:
                 modules = (TRACING, ENGINE, _BUILDING)
-                self._warm = Zygote(modules, _THREADS, self.environment.python)
+                self._warm = Zygote(modules, _THREADS, python=self.environment.python)
                 self._calculator = self._built_calculator(self._warm)
             return self._warm
 
