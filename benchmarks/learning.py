@@ -142,7 +142,7 @@ def sample(suite: str, count: int) -> tuple[str, ...]:
     """From the families in turn, the largest first; evenly spaced by name within each."""
     families: dict[str, list[str]] = {}
     for file in sorted(load_suite(suite), key=lambda file: file.id):
-        families.setdefault(file.family, []).append(file.path)
+        families.setdefault(file.family or "", []).append(file.path)
     ranked = sorted(families.values(), key=len, reverse=True)
     chosen = []
     for place, paths in enumerate(ranked):
