@@ -25,7 +25,7 @@ def test_lines_where_nobody_looks() -> None:
     watcher.stopping(2)
     assert output.getvalue().splitlines() == [
         "suite/task 1/4: refused: correctness: numerical: wrong (1 solved, 0.75 USD left)",
-        "suite/task 2/4: passed, 2.00x eager, new best (1 solved, 0.75 USD left)",
+        "suite/task 2/4: passed, 2.00x the baseline, new best (1 solved, 0.75 USD left)",
         "suite/task: set aside: declined: no [idea]",
         "finishing 2 attempts; nothing more begins",
     ]

@@ -93,6 +93,12 @@ class Backend(ABC):
     measures: bool = True
     """Whether the time of a call says anything here: an interpreter's does not. Where it does not,
     the gates end with correctness, on small shapes only."""
+    exact: ClassVar[bool] = False
+    """Whether time is counted, not measured: a second look says nothing new."""
+    clock: ClassVar[str] = ""
+    """How the time of a call is modelled, in words; empty where it is measured."""
+    baseline: ClassVar[str] = "eager"
+    """What candidates are compared with, in two or three words."""
     zygote_modules: tuple[str, ...] = ()
     """Modules with this backend's cell programs, which the warm process imports first."""
 

@@ -37,7 +37,8 @@ def run_campaign(
     crew.generator.fund(CampaignPurse(workspace.expenses(campaign), limits.max_usd))
     with obeying_interrupts(limits):
         ending = Loop(workspace, campaign, *crew, limits, watcher).run()
-        if ending in (Ending.COMPLETE, Ending.OUT_OF_MONEY) and campaign.settings.compiled:
+        wanted = campaign.settings.compiled and not backend.exact
+        if wanted and ending in (Ending.COMPLETE, Ending.OUT_OF_MONEY):
             measure_champions(workspace, campaign, crew.judge, limits, watcher)
         write_best(workspace, campaign.settings.backend)
     workspace.note(campaign, "ended", ending)

@@ -8,7 +8,9 @@ import typer
 Backend = Annotated[str, typer.Option(help="The target: a backend's name.")]
 Scale = Annotated[
     str | None,
-    typer.Option(help="Sizes of the tasks: cpu, gpu or npu; what suits the backend by default."),
+    typer.Option(
+        help="Sizes of the tasks: cpu, gpu, npu, emulated; what suits the backend by default."
+    ),
 ]
 Threads = Annotated[
     int | None, typer.Option(min=1, help="Threads for both sides; all processors by default.")

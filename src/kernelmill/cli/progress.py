@@ -118,5 +118,5 @@ def left(limits: Limits, totals: Totals) -> str:
 
 def _outcome(attempt: Attempt) -> str:
     if attempt.ratio is not None:
-        return f"passed, {attempt.ratio:.2f}x eager"
+        return f"passed, {attempt.ratio:.2f}x the baseline"
     return f"{attempt.state}: {attempt.reason}"

@@ -12,6 +12,7 @@ from kernelmill.cli.options import Workspace as WorkspaceOption
 from kernelmill.cli.terminal import wide_console
 from kernelmill.errors import UsageError
 from kernelmill.generators.calls import Call
+from kernelmill.judge import Verdict
 from kernelmill.report.spending import count, dollars
 from kernelmill.workspace import Attempt, VerdictKind, Workspace
 
@@ -33,11 +34,10 @@ def show(
             verdict = opened.verdict(attempt.id, kind)
             if verdict is None:
                 continue
-            latency = "" if verdict.latency is None else f", {verdict.latency.over_eager} eager"
-            if verdict.latency is not None and verdict.latency.over_compile is not None:
-                latency += f", {verdict.latency.over_compile} torch.compile"
             said = "passed" if verdict.passed else f"refused at {verdict.gate}"
-            console.print(escape(f"{kind} verdict: {said}{latency}"), highlight=False)
+            console.print(escape(f"{kind} verdict: {said}{_speed(verdict)}"), highlight=False)
+            if verdict.modelled is not None:
+                console.print(escape(verdict.modelled.text()), highlight=False)
             for feedback in verdict.feedback:
                 console.print(escape(feedback.text()), highlight=False, soft_wrap=True)
         candidate = opened.candidate(attempt)
@@ -45,6 +45,14 @@ def show(
         console.rule(escape(file))
         lexer = Syntax.guess_lexer(file, text)
         console.print(Syntax(text, lexer, background_color="default", word_wrap=True))
+
+
+def _speed(verdict: Verdict) -> str:
+    latency = verdict.latency
+    if latency is None:
+        return ""
+    text = f", {latency.over_eager} {latency.baseline}"
+    return text if latency.over_compile is None else f"{text}, {latency.over_compile} torch.compile"
 
 
 def _find(workspace: Workspace, what: str, campaign: int | None) -> Attempt:

@@ -16,8 +16,8 @@ from kernelmill.candidate import Candidate, Origin, read_candidate
 from kernelmill.cli.options import AllowUnsandboxed, Backend, Scale, Threads
 from kernelmill.cli.terminal import wide_console
 from kernelmill.errors import UsageError
-from kernelmill.judge import Judge, Settings, Verdict
-from kernelmill.report.tables import COLOURS, compile_cell
+from kernelmill.judge import Judge, Latency, Settings, Verdict
+from kernelmill.report.tables import COLOURS, baseline_of, circumstances, compile_cell
 from kernelmill.tasks import TaskFile, load_suite
 
 _REFUSED = 1
@@ -32,7 +32,9 @@ def verify(
     task: Annotated[str, typer.Argument(help="A task: suite/name, a file; or a whole suite.")],
     candidate: Annotated[
         Path | None,
-        typer.Argument(help="A folder with model.py, or one file. Default: the shipped examples."),
+        typer.Argument(
+            help="A folder with model.py or kernel.cpp, or one file. Default: the shipped examples."
+        ),
     ] = None,
     backend: Backend = "cpp",
     scale: Scale = None,
@@ -69,8 +71,9 @@ def verify(
                 _print_refusal(console, verdict)
     console.print(_table(verdicts))
     for verdict in verdicts:
-        if verdict.diagnosis is not None:
-            console.print(escape(f"{verdict.task}: {verdict.diagnosis.text()}"), highlight=False)
+        for told in (verdict.diagnosis, verdict.modelled):
+            if told is not None:
+                console.print(escape(f"{verdict.task}: {told.text()}"), highlight=False)
     console.print(_summary(verdicts), highlight=False)
     if not all(verdict.passed for verdict in verdicts):
         raise typer.Exit(_REFUSED)
@@ -117,7 +120,8 @@ def _table(verdicts: list[Verdict]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("task", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    for name in ("kernel ms", "eager ms", "over eager", "over compile"):
+    baseline = baseline_of(_latencies(verdicts))
+    for name in ("kernel ms", f"{baseline} ms", f"over {baseline}", "over compile"):
         table.add_column(name, no_wrap=True, justify="right")
     for verdict in verdicts:
         table.add_row(verdict.task, *_cells(verdict))
@@ -139,14 +143,13 @@ def _cells(verdict: Verdict) -> tuple[str, ...]:
 
 
 def _summary(verdicts: list[Verdict]) -> str:
-    passed = [v for v in verdicts if v.passed and v.latency is not None]
-    faster = sum(v.latency.over_eager.verdict == "faster" for v in passed if v.latency)
-    text = f"{len(passed)} of {len(verdicts)} correct, {faster} faster than eager"
+    passed = _latencies(verdicts)
+    faster = sum(latency.over_eager.verdict == "faster" for latency in passed)
+    text = f"{len(passed)} of {len(verdicts)} correct, {faster} faster than {baseline_of(passed)}"
     if verdicts:
-        evidence = verdicts[-1].evidence
-        text += (
-            f"\n{evidence.device or evidence.processor}, {evidence.threads} threads, torch "
-            f"{evidence.versions['torch']}, {evidence.versions['build']}, isolation "
-            f"{evidence.isolation}; ratios with 99% intervals"
-        )
+        text += f"\n{circumstances(verdicts[-1].evidence, passed)}"
     return text
+
+
+def _latencies(verdicts: list[Verdict]) -> list[Latency]:
+    return [v.latency for v in verdicts if v.passed and v.latency is not None]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kernelmill.backends import get_backend
-from kernelmill.candidate import MODEL_FILE, Origin, read_candidate
+from kernelmill.candidate import Origin, is_candidate, read_candidate
 from kernelmill.errors import GeneratorUnavailable
 from kernelmill.generators.base import Declined, Draft, Generator, Proposal
 from kernelmill.generators.decisions import Choice
@@ -59,9 +59,9 @@ class ReplayGenerator(Generator):
 
 
 def _recordings(folder: Path) -> list[Path]:
-    if (folder / MODEL_FILE).is_file():
+    if is_candidate(folder):
         return [folder]
-    return sorted(path.parent for path in folder.glob(f"*/{MODEL_FILE}"))
+    return sorted(path for path in folder.glob("*/") if is_candidate(path))
 
 
 def _played(workspace: Workspace, proposal: Proposal) -> Draft:

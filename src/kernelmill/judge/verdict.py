@@ -93,6 +93,11 @@ class Latency(msgspec.Struct, frozen=True):
     """What stands where eager does: on a modelled chip, its tool chain's own way."""
 
     @property
+    def counted(self) -> bool:
+        """By a model, which says the same every time; else measured, with an interval."""
+        return self.over_eager.low == self.over_eager.high
+
+    @property
     def bottleneck(self) -> str:
         """What the candidate is near the limit of: `memory`, `arithmetic`, or `neither`."""
         nearest = max(self.floor_ms, self.arithmetic_ms)

@@ -54,10 +54,18 @@ class Lessons:
         elif self._parent is not None and self._parent.verdict.passed:
             yield from self._change(self._attempt.ratio, self._parent)
 
+    @property
+    def _baseline(self) -> str:
+        verdict = self._result.deciding
+        return "eager" if verdict is None or verdict.latency is None else verdict.latency.baseline
+
     def _trace(self) -> NewItem:
         attempt = self._attempt
         if attempt.ratio is not None:
-            outcome, text = math.tanh(math.log(attempt.ratio)), f"{attempt.ratio:.2f}x eager"
+            outcome, text = (
+                math.tanh(math.log(attempt.ratio)),
+                f"{attempt.ratio:.2f}x {self._baseline}",
+            )
         else:
             outcome, text = -1.0, attempt.reason
         gain = 0.0 if self._best_before is None else self._reward
@@ -103,7 +111,7 @@ class Lessons:
         return self._item(
             ItemKind.EXPERIENCE,
             f"On {self._task.family} ({self._task.id}) this passed every gate, at {ratio:.2f}x "
-            f"eager{_how(self._attempt.decisions)}.",
+            f"{self._baseline}{_how(self._attempt.decisions)}.",
             ("success", self._task.id, described(self._attempt.decisions)),
             decisions=self._attempt.decisions,
             outcome=math.tanh(math.log(ratio)),

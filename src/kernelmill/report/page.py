@@ -8,7 +8,7 @@ from kernelmill import __version__
 from kernelmill.errors import UsageError
 from kernelmill.report import plots, spending
 from kernelmill.report.summary import Summary
-from kernelmill.report.tables import compile_cell, conclusion
+from kernelmill.report.tables import baseline_of, compile_cell, conclusion
 
 _TEMPLATE = "report.html.j2"
 
@@ -27,6 +27,7 @@ def render(summary: Summary) -> str:
         settings=summary.campaign.settings,
         conclusion=conclusion(summary).splitlines(),
         compile_cell=compile_cell,
+        baseline=baseline_of(summary.latencies),
         plots=plots,
         spending=spending,
         version=__version__,

@@ -15,7 +15,7 @@ def explain(workspace: Workspace, attempt: Attempt, library: Library) -> str:
     planned = workspace.planned(attempt.id)
     if planned is None:
         raise UsageError(f"attempt {attempt.id} followed no rule: its strategy is not `skill`")
-    said = "refused" if attempt.ratio is None else f"{attempt.ratio:.2f}x eager"
+    said = "refused" if attempt.ratio is None else f"{attempt.ratio:.2f}x the baseline"
     start = "nothing" if attempt.parent is None else f"attempt {attempt.parent}"
     lines = [f"attempt {attempt.id}: {attempt.task_name}, {said}, from {start}"]
     if planned.guidance is not None:

@@ -32,7 +32,7 @@ def answered(attempts: Sequence[Attempt]) -> list[Attempt]:
 def _outcome(attempt: Attempt) -> str:
     if attempt.ratio is None or attempt.latency_ms is None:
         return f"refused: {attempt.reason}"
-    return f"passed: {attempt.latency_ms:.4f} ms, {attempt.ratio:.2f}x eager"
+    return f"passed: {attempt.latency_ms:.4f} ms, {attempt.ratio:.2f}x the baseline"
 
 
 def _relation(attempt: Attempt, start: Attempt | None) -> str:

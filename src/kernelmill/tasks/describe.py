@@ -55,7 +55,7 @@ def describe_task(module: TaskModule, request: dict[str, Any]) -> Task:
         id=request["id"],
         family=family,
         path=request["path"],
-        source=request["source"],
+        source=module.source,
         scale=request["scale"],
         variants=(_variant(draw, {}, hidden=False), *_hidden_variants(module)),
         flavours=tuple(f for f in FLAVOURS if f == "plain" or _stays_finite(module, f)),

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
-from kernelmill.tasks.fitting import EMULATED, WorkLog, fit
+from kernelmill.tasks.fitting import FITTED, WorkLog, fit
 from kernelmill.tasks.task import Constants
 
 
@@ -31,27 +31,41 @@ class TaskModule:
         self._device = torch.device(device)
         self._module = types.ModuleType("kernelmill_task")
         exec(compile(source, "<task>", "exec"), self._module.__dict__)
-        scales = getattr(self._module, "SCALES", {})
-        self._fitted = scale == EMULATED and scale not in scales
-        if self._fitted:
-            self._module.__dict__.update(self._fit({}))
-        elif scale != "cpu" and scale not in scales and scales:
-            raise UnusableTask(f"it has no sizes for scale {scale!r}, only {', '.join(scales)}")
-        self._module.__dict__.update(scales.get(scale, {}))
+        self.source = source
+        """With the sizes that were found for it, where it declares none for the scale."""
+        if scale in FITTED and scale not in self._scales:
+            self._declare_fitted(scale)
+        elif scale != "cpu" and scale not in self._scales and self._scales:
+            known = ", ".join(self._scales)
+            raise UnusableTask(f"it has no sizes for scale {scale!r}, only {known}")
+        self._module.__dict__.update(self._scales.get(scale, {}))
+
+    @property
+    def _scales(self) -> dict[str, Constants]:
+        return getattr(self._module, "SCALES", {})
 
     @property
     def declared_hidden(self) -> list[Constants] | None:
         """The HIDDEN list of the file; None where it has none."""
-        declared: list[Constants] | None = getattr(self._module, "HIDDEN", None)
-        if declared is None or not self._fitted:
-            return declared
-        return [constants | self._fit(constants) for constants in declared]
+        return getattr(self._module, "HIDDEN", None)
 
-    def _fit(self, constants: Constants) -> Constants:
-        """What to replace of some sizes, for a target that is emulated."""
-        free = self.free_constants()
-        sizes = free | {name: int(value) for name, value in constants.items() if name in free}
-        return dict(fit(sizes, lambda fitted: self._work(constants | fitted)))
+    def _declare_fitted(self, scale: str) -> None:
+        """Write the sizes into the source: whoever loads it next need not look for them again."""
+        most = FITTED[scale]
+        lines = [f"SCALES = {self._scales | {scale: self._fit({}, most)}!r}"]
+        if self.declared_hidden is not None:
+            hidden = [constants | self._fit(constants, most) for constants in self.declared_hidden]
+            lines.append(f"HIDDEN = {hidden!r}")
+        text = "\n".join(lines)
+        exec(compile(text, "<task>", "exec"), self._module.__dict__)
+        self.source = f"{self.source}\n{text}\n"
+
+    def _fit(self, constants: Constants, most: int) -> Constants:
+        """What to replace of some sizes, so that a call takes no more operations than this."""
+        declared = [name for hidden in self.declared_hidden or () for name in hidden]
+        known = {name: vars(self._module)[name] for name in declared} | self.free_constants()
+        sizes = {name: int(constants.get(name, value)) for name, value in known.items()}
+        return dict(fit(sizes, most, lambda fitted: self._work(constants | fitted)))
 
     def _work(self, constants: Constants) -> int | None:
         """Operations of one call, counted without computing; None where these sizes do not go."""

@@ -12,6 +12,8 @@ from kernelmill.generators.base import Declined, Draft, Generator, Proposal
 from kernelmill.generators.composer.choosing import choose
 from kernelmill.generators.composer.decisions import CATALOGUE, Catalogue, Choices, Plan
 from kernelmill.generators.composer.emit.program import Program
+from kernelmill.generators.composer.emit.rvv import decisions as rvv_decisions
+from kernelmill.generators.composer.emit.rvv.program import RvvProgram
 from kernelmill.generators.composer.emit.triton import decisions as triton_decisions
 from kernelmill.generators.composer.emit.triton.program import TritonProgram
 from kernelmill.generators.composer.graph import Graph
@@ -36,6 +38,7 @@ class Emitter(NamedTuple):
 
 EMITTERS = {
     "cpp": Emitter(Program, CATALOGUE),
+    "rvv": Emitter(RvvProgram, rvv_decisions.CATALOGUE),
     "triton": Emitter(TritonProgram, triton_decisions.CATALOGUE),
 }
 

@@ -41,7 +41,9 @@ def demand_text(answer: Answer) -> str:
     return text
 
 
-def parse_candidate(answer: Answer, before: Mapping[str, str], name: str) -> Candidate:
+def parse_candidate(
+    answer: Answer, before: Mapping[str, str], name: str, entry: str = MODEL_FILE
+) -> Candidate:
     """A candidate from whole files and edits; what is not mentioned stays. Raises Malformed."""
     text = demand_text(answer)
     found = [block for block in blocks(text) if not _is_prose(block)]
@@ -50,8 +52,8 @@ def parse_candidate(answer: Answer, before: Mapping[str, str], name: str) -> Can
         problem = Problem.REFUSED if refused else Problem.NO_BLOCK
         raise Malformed(problem, "the answer holds no fenced block with a file", _FILES_SHAPE)
     files = _changed(found, before)
-    if MODEL_FILE not in files:
-        raise Malformed(Problem.MISSING_FILE, f"there is no {MODEL_FILE}", _FILES_SHAPE)
+    if entry not in files:
+        raise Malformed(Problem.MISSING_FILE, f"there is no {entry}", _FILES_SHAPE)
     if files == dict(before):
         raise Malformed(
             Problem.UNCHANGED, "the files are those that were shown", "change something, or say why"

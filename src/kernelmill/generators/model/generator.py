@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
+from kernelmill.backends import get_backend
 from kernelmill.candidate import Candidate
 from kernelmill.errors import GeneratorUnavailable
 from kernelmill.generators.base import Auditor, Declined, Draft, Generator, Proposal
@@ -95,9 +96,10 @@ class _Writing:
         parent = self._proposal.parent
         before = {} if parent is None else parent.candidate.files
         prompt = self._prompt(role, plan, diagnosis)
+        task, entry = self._proposal.task.id, get_backend(self._proposal.backend).entry
 
         def check(answer: Answer) -> tuple[Candidate, str]:
-            return parse_candidate(answer, before, self._proposal.task.id), answer.text
+            return parse_candidate(answer, before, task, entry), answer.text
 
         candidate, text = self._asked(role, prompt, check)
         approach = remark(text, "approach")

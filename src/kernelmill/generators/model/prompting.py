@@ -9,7 +9,7 @@ import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from kernelmill.backends import get_backend
-from kernelmill.candidate import MODEL_FILE, Candidate, Origin, read_candidate
+from kernelmill.candidate import Candidate, Origin, read_candidate
 from kernelmill.generators.base import Declined, Hint, Proposal
 from kernelmill.generators.decisions import Decisions
 from kernelmill.generators.model.problems import Malformed
@@ -141,6 +141,9 @@ def _facts(task: Task, backend: str, guide: dict[str, str]) -> dict[str, Any]:
         "backend": backend,
         "title": target.title,
         "machine": target.machine(),
+        "entry": target.entry,
+        "clock": target.clock,
+        "baseline": target.baseline,
         "contract": re.sub(r"^# .*\n+", "", guide.get(CONTRACT, "")),
     }
 
@@ -179,13 +182,14 @@ def _not_in_guide(hints: tuple[Hint, ...], guide: dict[str, str]) -> tuple[Hint,
 
 def _example(proposal: Proposal) -> Candidate | None:
     """The shortest shipped candidate of another task."""
-    return _shortest(get_backend(proposal.backend).examples(), proposal.task.id)
+    target = get_backend(proposal.backend)
+    return _shortest(target.examples(), target.entry, proposal.task.id)
 
 
 @functools.cache
-def _shortest(folder: Path, without: str) -> Candidate | None:
+def _shortest(folder: Path, entry: str, without: str) -> Candidate | None:
     found = []
-    for path in sorted(folder.rglob(MODEL_FILE)):
+    for path in sorted(folder.rglob(entry)):
         name = str(path.parent.relative_to(folder))
         if name != without:
             found.append((name, read_candidate(path.parent, Origin.SHIPPED)))

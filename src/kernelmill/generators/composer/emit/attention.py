@@ -9,7 +9,14 @@ _BLOCKS = "96, 256"
 _NARROW_BLOCKS = "96, 128"
 
 
-def emit_attention(value: Attention, target: Buffer, stored: dict[int, Buffer]) -> list[str]:
+def blocks_of(value: Attention) -> str:
+    """Queries and keys that are looked at together."""
+    return _NARROW_BLOCKS if value.inputs[0].shape[3].value <= _NARROW else _BLOCKS
+
+
+def emit_attention(
+    value: Attention, target: Buffer, stored: dict[int, Buffer], blocks: str
+) -> list[str]:
     """The C++ of one attention. Raises Unfit for operands that have no rows in memory."""
     query, key, values = value.inputs[:3]
     batch, heads, queries, width = (extent.code for extent in query.shape)
@@ -26,7 +33,6 @@ def emit_attention(value: Attention, target: Buffer, stored: dict[int, Buffer]) 
         "};",
     ]
     shape = f"{{{batch}, {heads}, {queries}, {keys}, {width}, {values.shape[3].code}}}"
-    blocks = _NARROW_BLOCKS if query.shape[3].value <= _NARROW else _BLOCKS
     reach = f"km::{'CausalReach' if value.causal else 'FullReach'}{{{keys}}}"
     scope = Scope(stored=stored)
     scale = scope.value(value.scale, Index([]))

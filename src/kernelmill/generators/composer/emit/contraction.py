@@ -1,6 +1,7 @@
 """Contractions: operands as small functions, what follows them fused into the store."""
 
 import re
+from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 from kernelmill.generators.composer.decisions import Plan
@@ -44,16 +45,124 @@ def emit_contraction(
     contract: Contract, result: Value, target: Buffer, plan: Plan, stored: dict[int, Buffer]
 ) -> list[str]:
     """The C++ of one contraction whose finished sums become elements of `result`."""
-    lines = _Emission(contract, plan, stored).lines(result, target)
+    lines = _Blocked(contract, plan, stored).lines(result, target)
     return ["{", *(f"  {line}" for line in lines), "}"]
 
 
-class _Emission:
+class Emission(ABC):
+    """What contractions have in common: operands and what is stored, as functions of places."""
+
     def __init__(self, contract: Contract, plan: Plan, stored: dict[int, Buffer]) -> None:
         self._contract = contract
         self._form = contract.form
+        self._inputs = contract.inputs
         self._plan = plan
         self._stored = stored
+
+    def _operand(
+        self, name: str, number: int, index: Index, parameters: str, before: str = ""
+    ) -> list[str]:
+        value = self._inputs[number]
+        self._demand_cheap(value)
+        scope = Scope(stored=self._stored)
+        result = scope.value(value, index)
+        body = " ".join([before, *scope.lines, f"return {result};"]).strip()
+        return [f"const auto {name} = [=]({parameters}) -> float {{ {body} }};"]
+
+    def _demand_cheap(self, value: Value) -> None:
+        """An operand is looked at more than once: what costs something is computed before."""
+        value = self._beneath(value)
+        if isinstance(value, Buffer | Literal):
+            return
+        simple = isinstance(value, Map) and "km::" not in value.template and bool(self._plan.fuse)
+        if not simple or not all(
+            isinstance(self._beneath(source), Buffer | Literal) for source in value.inputs
+        ):
+            raise Unfit(value)
+
+    def _beneath(self, value: Value) -> Value:
+        """What a value is a view of."""
+        while id(value) not in self._stored and isinstance(value, View | Guarded):
+            value = value.inputs[0]
+        return self._stored.get(id(value), value)
+
+    def _image(self, window: Window) -> tuple[list[str], str]:
+        """A padded copy of the image, in which every tap is a plain offset; and the operand."""
+        form = self._form
+        axes = [
+            f"{{{size.code}, {out.code}, {m.kernel}, {m.stride}, {m.pad}, {m.dilation}, {m.up}}}"
+            for size, out, m in zip(
+                window.source.shape[2:], window.places, window.moves, strict=True
+            )
+        ]
+        axes = ["{}"] * (3 - len(axes)) + axes
+        lines = [
+            f"const km::Window window{{{window.channels}, {', '.join(axes)}}};",
+            f"const km::Shape shape = window.shape({form.batch.code}, {form.rows.code});",
+            "const km::Taps taps(window);",
+        ]
+        index, right = form.left("b", "m", "k"), "km::direct(image, taps.offset)"
+        if all(move.up == 1 for move in window.moves):
+            lines += self._operand("left", 0, index, "long b, long m, long k")
+        else:
+            lines.append("const long* order = taps.order;")
+            own = "const long k = order[i];"
+            lines += self._operand("left", 0, index, "long b, long m, long i", before=own)
+            outputs = f"window.outputs<{window.moves[-1].up}>(taps.start)"
+            right = f"km::direct(image, taps.offset, {outputs})"
+        return [*lines, *self._padded(window)], right
+
+    def _padded(self, window: Window) -> list[str]:
+        """`image(b)`: the memory that item b's window slides over."""
+        source = self._stored.get(id(window.source), window.source)
+        untouched = all(m.kernel == m.stride == m.up == 1 and m.pad == 0 for m in window.moves)
+        if untouched and isinstance(source, Buffer):
+            return [
+                f"const auto image = [=](long b) {{ return {source.name} + b * window.image(); }};"
+            ]
+        group = "0" if window.groups == 1 else f"b % {window.groups}"
+        picture = "b" if window.groups == 1 else f"b / {window.groups}"
+        place = [picture, add(mul(group, str(window.channels)), "channel")]
+        scope = Scope(stored=self._stored)
+        element = scope.value(source, Index([*place, *"zyx"[-len(window.moves) :]]))
+        body = " ".join([*scope.lines, f"return {element};"])
+        return self._images(body)
+
+    @abstractmethod
+    def _images(self, element: str) -> list[str]:
+        """`image(b)`, padded copies; `element`: how a sample at (b, channel, z, y, x) is made."""
+
+    def _store(self, result: Value, target: Buffer) -> list[str]:
+        if result is self._contract and self._is_straight():
+            at = f"{target.name} + {self._form.out('b', 'm', '0', 'c').ravel(target.shape)}"
+            place_of = "long b, long m, long c"
+            return [f"const auto store = km::straight([=]({place_of}) {{ return {at}; }});"]
+        root = Scope(stored=self._stored)
+        root.contraction = self._contract
+        body = root.child("v")
+        index = self._form.out("b", "m", "r", "c0 + v")
+        body.names.add("sum")
+        body.lines.append("const float sum = sums[v];")
+        element = body.value(result, index)
+        body.lines.append(f"{target.name}[{index.ravel(target.shape)}] = {element};")
+        root.loop("for (long v = 0; v < count; ++v)", body, "#pragma omp simd simdlen(16)")
+        parameters = "long b, long m, long r, long c0, long count, const float* sums"
+        head = f"const auto store = [=]({parameters}) {{"
+        return [head, *(f"  {line}" for line in root.lines), "};"]
+
+    def _is_straight(self) -> bool:
+        """Whether a tile of sums has its shape in the result as well."""
+        form = self._form
+        in_lines = form.lines.code != "1" or form.window is not None
+        wide = form.columns.value >= _NARROW
+        return wide and not in_lines and separable(form.out("b", "m", "0", "c"), "m")
+
+
+class _Blocked(Emission):
+    """In blocks for caches, shared among threads."""
+
+    def __init__(self, contract: Contract, plan: Plan, stored: dict[int, Buffer]) -> None:
+        super().__init__(contract, plan, stored)
         self._symmetric = False
         """Whether half of the result is a copy of the other half."""
 
@@ -87,7 +196,7 @@ class _Emission:
     def _with_left_in_place(self, call: str, right: str) -> list[str]:
         """With all sizes known, a plain left operand need not be packed: strides are constants."""
         form = self._form
-        plain = isinstance(self._beneath(self._contract.inputs[0]), Buffer)
+        plain = isinstance(self._beneath(self._inputs[0]), Buffer)
         if not plain or form.left_along != "k" or form.window or "contract_dot" in call:
             return [call]
         rows = self._blocking("direct" in right).rows
@@ -107,7 +216,7 @@ class _Emission:
         if not large or form.window is not None or plan.split != "auto":
             return False
         indices = form.left("b", "m", "k"), form.right("b", "k", "0", "m")
-        left, right = map(self._origin, self._contract.inputs, indices)
+        left, right = map(self._origin, self._inputs, indices)
         return left == right
 
     def _origin(self, value: Value, index: Index) -> tuple[int, Index]:
@@ -116,33 +225,6 @@ class _Emission:
             index = value.remap(index)
             value = value.inputs[0]
         return id(value), index
-
-    def _operand(
-        self, name: str, number: int, index: Index, parameters: str, before: str = ""
-    ) -> list[str]:
-        value = self._contract.inputs[number]
-        self._demand_cheap(value)
-        scope = Scope(stored=self._stored)
-        result = scope.value(value, index)
-        body = " ".join([before, *scope.lines, f"return {result};"]).strip()
-        return [f"const auto {name} = [=]({parameters}) -> float {{ {body} }};"]
-
-    def _demand_cheap(self, value: Value) -> None:
-        """An operand is looked at more than once: what costs something is computed before."""
-        value = self._beneath(value)
-        if isinstance(value, Buffer | Literal):
-            return
-        simple = isinstance(value, Map) and "km::" not in value.template and bool(self._plan.fuse)
-        if not simple or not all(
-            isinstance(self._beneath(source), Buffer | Literal) for source in value.inputs
-        ):
-            raise Unfit(value)
-
-    def _beneath(self, value: Value) -> Value:
-        """What a value is a view of."""
-        while id(value) not in self._stored and isinstance(value, View | Guarded):
-            value = value.inputs[0]
-        return self._stored.get(id(value), value)
 
     def _in_place(self) -> list[str]:
         """A right operand that lies in memory as it is needed; empty where it does not pay."""
@@ -153,14 +235,14 @@ class _Emission:
         )
         if not wanted or form.right_along != "other" or form.lines.code != "1":
             return []
-        value = self._contract.inputs[1]
+        value = self._inputs[1]
         first, depth = form.right("b", "0", "0", "0"), form.right("0", "k", "0", "0")
         every = form.right("b", "k", "0", "c")
         value = self._stored.get(id(value), value)
         while isinstance(value, View):
             first, depth, every = value.remap(first), value.remap(depth), value.remap(every)
             value = self._stored.get(id(value.inputs[0]), value.inputs[0])
-        if not isinstance(value, Buffer) or value.dtype != "float32" or not _separable(every, "k"):
+        if not isinstance(value, Buffer) or value.dtype != "float32" or not separable(every, "k"):
             return []
         count, step = form.depth.code, depth.ravel(value.shape)
         start = f"{value.name} + {first.ravel(value.shape)}"
@@ -170,91 +252,27 @@ class _Emission:
             f"const auto base = [=](long b) {{ return {start}; }};",
         ]
 
-    def _image(self, window: Window) -> tuple[list[str], str]:
-        """A padded copy of the image, in which every tap is a plain offset; and the operand."""
-        form = self._form
-        axes = [
-            f"{{{size.code}, {out.code}, {m.kernel}, {m.stride}, {m.pad}, {m.dilation}, {m.up}}}"
-            for size, out, m in zip(
-                window.source.shape[2:], window.places, window.moves, strict=True
-            )
-        ]
-        axes = ["{}"] * (3 - len(axes)) + axes
-        lines = [
-            f"const km::Window window{{{window.channels}, {', '.join(axes)}}};",
-            f"const km::Shape shape = window.shape({form.batch.code}, {form.rows.code});",
-            "const km::Taps taps(window);",
-        ]
-        index, right = form.left("b", "m", "k"), "km::direct(image, taps.offset)"
-        if all(move.up == 1 for move in window.moves):
-            lines += self._operand("left", 0, index, "long b, long m, long k")
-        else:
-            lines.append("const long* order = taps.order;")
-            own = "const long k = order[i];"
-            lines += self._operand("left", 0, index, "long b, long m, long i", before=own)
-            outputs = f"window.outputs<{window.moves[-1].up}>(taps.start)"
-            right = f"km::direct(image, taps.offset, {outputs})"
-        return [*lines, *self._padded(window)], right
-
-    def _padded(self, window: Window) -> list[str]:
-        """`image(b)`: the memory that item b's window slides over."""
-        batch = self._form.batch.code
-        source = self._stored.get(id(window.source), window.source)
-        untouched = all(m.kernel == m.stride == m.up == 1 and m.pad == 0 for m in window.moves)
-        if untouched and isinstance(source, Buffer):
-            return [
-                f"const auto image = [=](long b) {{ return {source.name} + b * window.image(); }};"
-            ]
-        group = "0" if window.groups == 1 else f"b % {window.groups}"
-        picture = "b" if window.groups == 1 else f"b / {window.groups}"
-        place = [picture, add(mul(group, str(window.channels)), "channel")]
-        scope = Scope(stored=self._stored)
-        element = scope.value(source, Index([*place, *"zyx"[-len(window.moves) :]]))
-        body = " ".join([*scope.lines, f"return {element};"])
-        place_of = "long channel, long z, long y, long x"
+    def _images(self, element: str) -> list[str]:
+        place = "long channel, long z, long y, long x"
         if self._split() == "batch":
             return [
                 "const km::Memory<float> images(omp_get_max_threads() * window.image());",
                 "const auto image = [&](long b) {",
                 "  float* own = images + omp_get_thread_num() * window.image();",
-                f"  const auto element = [=]({place_of}) -> float {{ {body} }};",
+                f"  const auto element = [=]({place}) -> float {{ {element} }};",
                 "  km::pad_copy(window, element, own);",
                 "  return own;",
                 "};",
             ]
+        batch = self._form.batch.code
         return [
             f"const km::Memory<float> images({batch} * window.image());",
-            f"const auto element = [=](long b, {place_of}) -> float {{",
-            f"  {body}",
+            f"const auto element = [=](long b, {place}) -> float {{",
+            f"  {element}",
             "};",
             f"km::pad_copy_all(window, {batch}, element, images);",
             "const auto image = [&](long b) { return images + b * window.image(); };",
         ]
-
-    def _store(self, result: Value, target: Buffer) -> list[str]:
-        if result is self._contract and self._is_straight():
-            at = f"{target.name} + {self._form.out('b', 'm', '0', 'c').ravel(target.shape)}"
-            place_of = "long b, long m, long c"
-            return [f"const auto store = km::straight([=]({place_of}) {{ return {at}; }});"]
-        root = Scope(stored=self._stored)
-        root.contraction = self._contract
-        body = root.child("v")
-        index = self._form.out("b", "m", "r", "c0 + v")
-        body.names.add("sum")
-        body.lines.append("const float sum = sums[v];")
-        element = body.value(result, index)
-        body.lines.append(f"{target.name}[{index.ravel(target.shape)}] = {element};")
-        root.loop("for (long v = 0; v < count; ++v)", body, "#pragma omp simd simdlen(16)")
-        parameters = "long b, long m, long r, long c0, long count, const float* sums"
-        head = f"const auto store = [=]({parameters}) {{"
-        return [head, *(f"  {line}" for line in root.lines), "};"]
-
-    def _is_straight(self) -> bool:
-        """Whether a tile of sums has its shape in the result as well."""
-        form = self._form
-        in_lines = form.lines.code != "1" or form.window is not None
-        wide = form.columns.value >= _NARROW
-        return wide and not in_lines and _separable(form.out("b", "m", "0", "c"), "m")
 
     def _function(self, right: str, last: str = "") -> str:
         form = self._form
@@ -309,7 +327,7 @@ class _Emission:
         return "rows" if wide <= _NARROW or tall else "columns"
 
 
-def _separable(index: Index, name: str) -> bool:
+def separable(index: Index, name: str) -> bool:
     """Whether the address is a sum of one for b, one for `name`, and c itself."""
     *outer, last = index.parts or ("",)
     moving = [part for part in index.parts if re.search(rf"\b[{name}c]\b", part)]

@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.apart import emit_apart
-from kernelmill.generators.composer.emit.attention import emit_attention
+from kernelmill.generators.composer.emit.attention import blocks_of, emit_attention
 from kernelmill.generators.composer.emit.constants import constant_lines
 from kernelmill.generators.composer.emit.contraction import emit_contraction
 from kernelmill.generators.composer.emit.model import emit_model
 from kernelmill.generators.composer.emit.nest import emit_nest
+from kernelmill.generators.composer.emit.runtime import headers
 from kernelmill.generators.composer.emit.scope import Unfit
 from kernelmill.generators.composer.graph import Graph
 from kernelmill.generators.composer.index import EDGE, product
@@ -20,11 +21,12 @@ from kernelmill.generators.composer.values import (
     Apart,
     Attention,
     Buffer,
+    Contract,
     Value,
 )
 from kernelmill.tasks.task import Task
 
-_RUNTIME = "kernelmill.generators.composer"
+RUNTIME = files("kernelmill.generators.composer") / "runtime"
 _STANDARD = ("algorithm", "cmath", "cstdint", "limits", "omp.h", "utility")
 
 
@@ -51,13 +53,9 @@ class Program(Storing):
         return {kernel.kind for kernel in self.kernels}
 
     def files(self, task: Task) -> dict[str, str]:
-        chosen = {"vector_math.hpp", "support.hpp"}
-        chosen |= {f"{kind}.hpp" for kind in self.kinds - {"nest"}}
-        if "attention" in self.kinds:
-            chosen.add("contraction.hpp")
-        runtime = {name: (files(_RUNTIME) / "runtime" / name).read_text() for name in chosen}
+        runtime = headers(self._headers(), [RUNTIME])
         model = emit_model(self.graph, task, [(b.shape, b.dtype) for b in self.outputs])
-        return {"model.py": model, "kernel.cpp": self._source(), **runtime}
+        return {"model.py": model, "kernel.cpp": self._source(task), **runtime}
 
     def _emit(self, value: Value, target: Buffer) -> None:
         kind, lines = self._lines(value, target)
@@ -66,26 +64,30 @@ class Program(Storing):
 
     def _lines(self, value: Value, target: Buffer) -> tuple[str, list[str]]:
         if isinstance(value, Attention):
-            return "attention", emit_attention(value, target, self._stored)
+            return "attention", self._attention(value, target)
         if isinstance(value, Apart):
             return "nest", emit_apart(value, target, self._plan, self._stored)
         contract = self._contract_under(value)
         if contract is None:
             return "nest", emit_nest(value, target, self._plan, self._stored, self._shared)
         try:
-            lines = emit_contraction(contract, value, target, self._plan, self._stored)
+            lines = self._contraction(contract, value, target)
         except Unfit as unfit:
             # A fold of the contraction's own sums has to wait for all of them.
             raise Unfit(contract) if reaches(unfit.value, contract) else unfit from unfit
         return "contraction", lines
 
-    def _source(self) -> str:
+    def _contraction(self, contract: Contract, value: Value, target: Buffer) -> list[str]:
+        return emit_contraction(contract, value, target, self._plan, self._stored)
+
+    def _attention(self, value: Attention, target: Buffer) -> list[str]:
+        return emit_attention(value, target, self._stored, blocks_of(value))
+
+    def _source(self, task: Task) -> str:
         symbols = list(self.graph.symbols)
         templates = [f"long fixed_{s}" for s in symbols]
-        standard = [f"#include <{name}>" for name in _STANDARD]
-        lines = ['#include "vector_math.hpp"', "", *standard, "", '#include "support.hpp"']
-        lines += [f'#include "{kind}.hpp"' for kind in sorted(self.kinds - {"nest"})]
-        lines += [
+        lines = [
+            *self._includes(),
             "",
             "using km::floordiv, km::larger, km::modulo, km::smaller;",
             "",
@@ -109,8 +111,16 @@ class Program(Storing):
             body = self._directed(kernel.lines)
             lines += [line if line.startswith("#") else f"    {line}" for line in body]
             lines.append("  }")
-        lines += ["}", "", "}  // namespace", "", *self._entry(), ""]
+        lines += ["}", "", "}  // namespace", "", *self._entry(task), ""]
         return "\n".join(lines)
+
+    def _headers(self) -> list[str]:
+        used = sorted(f"{kind}.hpp" for kind in self.kinds - {"nest"})
+        return ["vector_math.hpp", "support.hpp", "scan.hpp", *used]
+
+    def _includes(self) -> list[str]:
+        first, *others = (f'#include "{name}"' for name in self._headers())
+        return [first, "", *(f"#include <{name}>" for name in _STANDARD), "", *others]
 
     def _directed(self, lines: list[str]) -> list[str]:
         """Without a demand for vectors where the plan leaves that to the compiler."""
@@ -129,16 +139,20 @@ class Program(Storing):
         parameters += [f"{CTYPES[b.dtype]}* __restrict {b.name}" for b in self.outputs]
         return parameters + [f"long size_{s}" for s in self.graph.symbols]
 
-    def _entry(self) -> list[str]:
+    def _entry(self, task: Task) -> list[str]:
+        head = f'extern "C" void forward({", ".join(self._parameters())}) {{'
+        return [head, *(f"  {line}" for line in self._calls()), "}"]
+
+    def _calls(self) -> list[str]:
+        """The body for the sizes at hand, by the names of its parameters."""
         names = [parameter.split()[-1] for parameter in self._parameters()]
         symbols = self.graph.symbols
-        lines = [f'extern "C" void forward({", ".join(self._parameters())}) {{']
         call = f"({', '.join(names)});"
-        if symbols and self._plan.specialise:
+        if not symbols:
+            return [f"run{call}"]
+        lines = []
+        if self._plan.specialise:
             shown = " && ".join(f"size_{s} == {place[2]}" for s, place in symbols.items())
             values = ", ".join(str(place[2]) for place in symbols.values())
-            lines += [f"  if ({shown}) return run<{values}>{call}"]
-        lines.append(
-            f"  run<{', '.join(['-1'] * len(symbols))}>{call}" if symbols else f"  run{call}"
-        )
-        return [*lines, "}"]
+            lines.append(f"if ({shown}) return run<{values}>{call}")
+        return [*lines, f"run<{', '.join(['-1'] * len(symbols))}>{call}"]

@@ -1,12 +1,15 @@
-// Elementwise math that GCC turns into AVX-512 code inside `#pragma omp simd` loops.
+// Elementwise math that GCC turns into AVX-512 code inside `#pragma omp simd` loops, and clang into
+// RISC-V vector code.
 //
 // Include this file FIRST: the pragmas below hold for everything after them, and GCC does not
 // inline a function across different pragmas (a std::max from a header included earlier stays a call).
 // Every function is a branch-free scalar: both sides of a choice are computed, then one is selected.
 #pragma once
+#ifndef __clang__
 #pragma GCC optimize("no-math-errno", "no-trapping-math")  // without: floor, trunc and sqrt stay scalar
 #pragma GCC optimize("no-thread-jumps")                    // without: each select forks what follows it, up to 1.3x the work
 #pragma GCC target("prefer-vector-width=512")              // without: 256-bit vectors
+#endif
 
 // GCC fixes at start-up that sqrt may write errno, whatever the pragma says later; redeclaring it as
 // const takes that back.
@@ -36,7 +39,16 @@ KM_FN double copysign(double x, double s) { return __builtin_copysign(x, s); }
 
 // c0 + c1 x + c2 x^2 + ...
 template <class T> KM_FN T poly(T, T c0) { return c0; }
-template <class T, class... C> KM_FN T poly(T x, T c0, C... higher) { return fma(poly(x, higher...), x, c0); }
+// KM_APART: a product and a sum instead of one instruction. A fused one needs its constant in a vector
+// register, and long vectors leave few of those.
+template <class T, class... C> KM_FN T poly(T x, T c0, C... higher) {
+#ifdef KM_APART
+#pragma clang fp contract(off)
+    return poly(x, higher...) * x + c0;
+#else
+    return fma(poly(x, higher...), x, c0);
+#endif
+}
 
 // Written as "x unless beyond": a NaN compares false and passes through, as in torch.clamp.
 template <class T> KM_FN T clamp(T x, T low, T high) {

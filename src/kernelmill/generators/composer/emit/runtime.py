@@ -1,0 +1,32 @@
+"""The headers that generated code includes."""
+
+import re
+from collections.abc import Iterable, Sequence
+from importlib.resources.abc import Traversable
+
+_INCLUDE = re.compile(r'#include "(\S+)"\n')
+
+
+def headers(wanted: Iterable[str], folders: Sequence[Traversable]) -> dict[str, str]:
+    """Those wanted and those that they include, each behind what it needs.
+
+    A header is taken from the first folder that has it.
+    """
+    found: dict[str, str] = {}
+
+    def take(name: str) -> None:
+        if name in found:
+            return
+        text = next(path.read_text() for path in (f / name for f in folders) if path.is_file())
+        for needed in _INCLUDE.findall(text):
+            take(needed)
+        found[name] = text
+
+    for name in wanted:
+        take(name)
+    return found
+
+
+def as_one(texts: Iterable[str]) -> str:
+    """Headers in the order they need each other, as one piece of source."""
+    return "\n".join(_INCLUDE.sub("", text).replace("#pragma once\n", "") for text in texts)

@@ -1,0 +1,87 @@
+"""A whole candidate for RISC-V vectors: one file, with its run time in it."""
+
+from importlib.resources import files
+
+from kernelmill.generators.composer.decisions import Plan
+from kernelmill.generators.composer.emit.attention import emit_attention
+from kernelmill.generators.composer.emit.program import RUNTIME, Program
+from kernelmill.generators.composer.emit.runtime import as_one, headers
+from kernelmill.generators.composer.emit.rvv.contraction import emit_contraction, tile_code
+from kernelmill.generators.composer.emit.rvv.decisions import OneThread
+from kernelmill.generators.composer.emit.rvv.loops import directed
+from kernelmill.generators.composer.graph import Graph, Symbol
+from kernelmill.generators.composer.values import CTYPES, Attention, Buffer, Contract, Value
+from kernelmill.tasks.task import Task
+
+_RUNTIME = files("kernelmill.generators.composer") / "emit" / "rvv" / "runtime"
+_STANDARD = ("algorithm", "cmath", "cstdint", "limits", "utility")
+
+
+class RvvProgram(Program):
+    """A candidate in C++ for one RISC-V core with vectors."""
+
+    def __init__(self, graph: Graph, plan: Plan) -> None:
+        super().__init__(graph, OneThread(plan))
+
+    def files(self, task: Task) -> dict[str, str]:
+        return {"kernel.cpp": self._source(task)}
+
+    def _contraction(self, contract: Contract, value: Value, target: Buffer) -> list[str]:
+        return emit_contraction(contract, value, target, self._plan, self._stored)
+
+    def _attention(self, value: Attention, target: Buffer) -> list[str]:
+        query, key = value.inputs[:2]
+        tile = tile_code(query.shape[2], key.shape[2], self._plan)
+        return emit_attention(value, target, self._stored, tile)
+
+    def _directed(self, lines: list[str]) -> list[str]:
+        return directed(lines, self._plan)
+
+    def _headers(self) -> list[str]:
+        return [*super()._headers(), "loops.hpp", "order.hpp"]
+
+    def _includes(self) -> list[str]:
+        texts = headers(self._headers(), [_RUNTIME, RUNTIME]).values()
+        standard = [f"#include <{name}>" for name in _STANDARD]
+        apart = ["#define KM_APART"] if self._plan.polynomials == "apart" else []
+        return ['#include "kernelmill.h"', "", *standard, "", *apart, as_one(texts)]
+
+    def _entry(self, task: Task) -> list[str]:
+        """The entry: addresses and sizes are taken out of the tensors."""
+        head = "model_new(const Tensor* inputs, const Tensor* state, Tensor* outputs)"
+        lines = [*self._addresses(task), *self._sizes(), *self._calls()]
+        return [f'extern "C" void {head} {{', *(f"  {line}" for line in lines), "}"]
+
+    def _addresses(self, task: Task) -> list[str]:
+        state = list(task.state)
+        places = {key: f"inputs[{number}]" for key, number in self._inputs().items()}
+        lines = []
+        for source in self.graph.sources:
+            if source.origin == "constant":
+                continue
+            ctype = CTYPES[source.kind.dtype]
+            own = source.origin == "input"
+            place = places[source.key] if own else f"state[{state.index(source.key)}]"
+            lines.append(
+                f"const auto in_{source.name} = static_cast<const {ctype}*>({place}.data);"
+            )
+        for number, buffer in enumerate(self.outputs):
+            ctype = CTYPES[buffer.dtype]
+            lines.append(
+                f"const auto {buffer.name} = static_cast<{ctype}*>(outputs[{number}].data);"
+            )
+        return lines
+
+    def _inputs(self) -> dict[str, int]:
+        """Which tensor of forward's arguments stands where in them."""
+        keys = [source.key for source in self.graph.sources if source.origin == "input"]
+        return {key: number for number, key in enumerate(keys)}
+
+    def _sizes(self) -> list[str]:
+        return [
+            f"const long size_{name} = {self._size(s)};" for name, s in self.graph.symbols.items()
+        ]
+
+    def _size(self, symbol: Symbol) -> str:
+        size = f"inputs[{self._inputs()[symbol.input]}].sizes[{symbol.axis}]"
+        return size if symbol.factor == 1 else f"{size} / {symbol.factor}"
