@@ -46,7 +46,7 @@ from kernelmill.sandbox.serving import Failed
 from kernelmill.tasks.task import Kind
 from kernelmill.tensors.arguments import CallArguments, InitArguments
 from kernelmill.tensors.blob import Blob
-from kernelmill.tensors.layout import Layout
+from kernelmill.tensors.layout import Layout, Node
 
 TRACING = "kernelmill.backends.pallas.tracing"
 ENGINE = "kernelmill.backends.pallas.engine"
@@ -86,10 +86,17 @@ def close_files(files: Sequence[int]) -> None:
         os.close(file)
 
 
+class Signature(NamedTuple):
+    """What a call is traced for."""
+
+    tensors: tuple[Kind, ...]
+    inputs: Node
+
+
 class _Current(NamedTuple):
     """The function that the engine holds."""
 
-    kinds: tuple[Kind, ...]
+    signature: Signature
     taken: Taken
 
 
@@ -106,7 +113,7 @@ class TracedSession(Session):
         self._zygote = zygote
         self._engine = self._start_engine(profiled=True)
         self._current: _Current | None = None
-        self._compiled: dict[tuple[Kind, ...], Compiled] = {}
+        self._compiled: dict[Signature, Compiled] = {}
 
     def _start_engine(self, profiled: bool) -> Cell:
         """Without a profile it tells what is moved, and no cycles."""
@@ -148,18 +155,19 @@ class TracedSession(Session):
     def close(self) -> None:
         self._engine.close()
 
-    def _prepare(self, arguments: CallArguments, seconds: float) -> "_Current":
+    def _prepare(self, arguments: CallArguments, seconds: float) -> _Current:
         """Have the function for these shapes in the engine."""
-        kinds = tuple(Kind(t.dtype, t.shape) for t in arguments.tensors.layout.tensors)
-        if self._current is None or self._current.kinds != kinds:
+        tensors = arguments.tensors.layout.tensors
+        signature = Signature(tuple(Kind(t.dtype, t.shape) for t in tensors), arguments.inputs)
+        if self._current is None or self._current.signature != signature:
             self._current = None
-            self._current = _Current(kinds, self._bring(arguments, seconds))
+            self._current = _Current(signature, self._bring(arguments, seconds))
         return self._current
 
-    def _compile(self, current: "_Current") -> Compiled:
-        if current.kinds not in self._compiled:
-            self._compiled[current.kinds] = self._compile_now()
-        return self._compiled[current.kinds]
+    def _compile(self, current: _Current) -> Compiled:
+        if current.signature not in self._compiled:
+            self._compiled[current.signature] = self._compile_now()
+        return self._compiled[current.signature]
 
     def _compile_now(self) -> Compiled:
         try:
@@ -182,16 +190,12 @@ class CandidateSession(TracedSession):
         self, chip: str, candidate: Candidate, init: InitArguments, zygote: Zygote
     ) -> None:
         """Raises CellFailure, or BuildFailed where it does not load."""
-        super().__init__(chip, zygote)
-        try:
-            self._tracer = zygote.spawn(f"{TRACING}:trace_candidate", {"chip": chip}, _POLICY)
-        except CellFailure:
-            super().close()
-            raise
+        self._tracer = zygote.spawn(f"{TRACING}:trace_candidate", {"chip": chip}, _POLICY)
         try:
             self._load(candidate, init)
-        except Exception:
-            self.close()
+            super().__init__(chip, zygote)
+        except (CellFailure, BuildFailed):
+            self._tracer.close()
             raise
 
     def close(self) -> None:
@@ -242,10 +246,20 @@ def _check_kinds(found: Sequence[Kind], wanted: Sequence[Kind]) -> None:
     for index, (kind, expected) in enumerate(zip(found, wanted, strict=True)):
         name = f"output {index}" if len(wanted) > 1 else "the output"
         if kind.shape != expected.shape:
-            shapes = f"{list(kind.shape)}, not {list(expected.shape)}"
-            raise RunFailed("shape", f"{name} has the wrong shape {shapes}", ())
+            raise RunFailed(
+                "shape", f"{name} has the wrong shape: {_difference(kind, expected)}", ()
+            )
         if expected.dtype not in (kind.dtype, _WIDENED.get(kind.dtype)):
             raise RunFailed("type", f"{name} is {kind.dtype}, not {expected.dtype}", ())
+
+
+def _difference(found: Kind, wanted: Kind) -> str:
+    """Where shapes differ, without the sizes: some are secret."""
+    if len(found.shape) != len(wanted.shape):
+        return f"{len(found.shape)} axes, not {len(wanted.shape)}"
+    pairs = zip(found.shape, wanted.shape, strict=True)
+    axes = [str(axis) for axis, (size, right) in enumerate(pairs) if size != right]
+    return f"other sizes along axis {', '.join(axes)}"
 
 
 def _outputs(layout: Layout, files: list[int], wanted: Sequence[Kind]) -> list[npt.NDArray[Any]]:

@@ -13,7 +13,7 @@ from kernelmill.backends.rvv.calling import MOST_RANK, MOST_TENSORS, Call
 from kernelmill.sandbox import Cell, CellProtocolError, Limits, Policy, Zygote
 from kernelmill.tasks.task import Kind
 from kernelmill.tensors.arguments import CallArguments
-from kernelmill.tensors.blob import Blob
+from kernelmill.tensors.blob import Blob, in_memory
 from kernelmill.tensors.layout import lay_out
 
 PROGRAMS = "kernelmill.backends.rvv.programs"
@@ -86,7 +86,7 @@ class EmulatedSession(Session):
         self._model = model
         arguments = {"artefacts": list(artefacts), "bits": bits}
         self._cell: Cell = zygote.spawn(f"{PROGRAMS}:emulate", arguments, _POLICY)
-        files = [_in_memory(content) for content in artefacts.values()]
+        files = [in_memory(content) for content in artefacts.values()]
         try:
             self._cell.request({}, _SECONDS, tuple(files))
         finally:
@@ -184,10 +184,3 @@ def _out_of_bounds(report: _Report, call: Call) -> RunFailed:
     where = f"{far} bytes before the start" if report.at < 0 else f"{far} bytes behind the end"
     summary = f"it {report.what} {where} of {call.name(report.number)}"
     return RunFailed("out-of-bounds", summary, (), "check loop bounds, tails and vl")
-
-
-def _in_memory(content: bytes) -> int:
-    file = os.memfd_create("artefact", os.MFD_CLOEXEC)
-    os.write(file, content)
-    os.lseek(file, 0, os.SEEK_SET)
-    return file

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from kernelmill.backends.base import Backend, Built, CandidateFailed
+from kernelmill.backends.base import Backend, BuildFailed, Built, CandidateFailed
 from kernelmill.backends.modelled import (
     BaselineMissing,
     Estimate,
@@ -168,11 +168,15 @@ def _call(case: Case) -> tuple[CallArguments, list[Kind]]:
 
 
 def _tried(session: Session, case: Case, seconds: float) -> Answer:
-    """One call, compared. Raises Refused, or CellFailure."""
+    """One call, compared. Raises Refused, BuildFailed or CellFailure."""
     try:
         outputs = session.execute(*_call(case), seconds)
     except RunFailed as failed:
         raise Refused(failed.kind, failed.summary, failed.evidence, failed.hint) from failed
+    except BuildFailed as failed:
+        shape = "a shape that is not shown" if case.variant.hidden else "the shown shape"
+        evidence = (f"built for {shape}", *failed.evidence)
+        raise BuildFailed(failed.kind, failed.summary, evidence, failed.hint) from failed
     worst = 0.0
     for index, (output, expected) in enumerate(zip(outputs, case.expected, strict=True)):
         comparison = compare(output, expected)

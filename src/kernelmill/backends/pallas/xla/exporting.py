@@ -4,6 +4,7 @@ import logging
 import math
 import operator
 import warnings
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -26,14 +27,14 @@ class Inexpressible(Exception):
     """The reference does something that the graph has no word for."""
 
 
-def export_reference(channel: Channel, arguments: dict[str, Any], scratch: Any) -> None:
+def export_reference(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
     """Entry: answers with the graph for the shapes of a call; its constants in a file."""
     torch.set_grad_enabled(False)
     warnings.filterwarnings("ignore")
     logging.disable(logging.ERROR)
     request = channel.receive().body
     module = TaskModule(request["source"], request["scale"])
-    server = Server(channel, scratch)
+    server = Server(channel, Path(scratch))
     channel.send({})
     server.also("export", _Exporter(module.model(_SEED)).export)
     server.serve()
