@@ -6,7 +6,7 @@ names. Nothing of this is wall-clock time.
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy.typing as npt
