@@ -28,7 +28,9 @@ _UNITS = """--xla_jf_dump_to={folder}/units --xla_jf_dump_llo_text=true
 def tracing_for(chip: Chip) -> AbstractContextManager[Any]:
     """Within it, code that asks what it is traced for is told of the chip."""
     device = AbstractDevice(chip.device_kind, chip.cores, "tpu")
-    return jax.sharding.use_abstract_mesh(AbstractMesh((), (), abstract_device=device))
+    mesh = AbstractMesh((), (), abstract_device=device)
+    within: AbstractContextManager[Any] = jax.sharding.use_abstract_mesh(mesh)
+    return within
 
 
 def compiler_for(chip: Chip, dumps: Path, profiled: bool) -> SingleDeviceSharding:
