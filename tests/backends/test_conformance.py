@@ -20,6 +20,16 @@ class TestTriton(BackendConformance):
         return get_backend("triton")
 
 
+class TestTritonAscend(BackendConformance):
+    def backend(self) -> Backend:
+        return get_backend("triton_ascend")
+
+
+class TestPypto(BackendConformance):
+    def backend(self) -> Backend:
+        return get_backend("pypto")
+
+
 class TestAscendC(BackendConformance):
     def backend(self) -> Backend:
         return get_backend("ascendc")

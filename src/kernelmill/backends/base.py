@@ -18,6 +18,8 @@ class Device(enum.StrEnum):
 
     CPU = "cpu"
     CUDA = "cuda"
+    NPU = "npu"
+    """Built for, and not yet judged on."""
     MODELLED = "modelled"
     """Not in this machine: a simulator executes, and a model tells the time."""
 

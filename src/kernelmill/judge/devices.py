@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from kernelmill.backends.base import Backend, Device
+from kernelmill.errors import BackendUnavailable
 from kernelmill.judge.bench import Bench
 from kernelmill.judge.cuda.bench import CudaBench, device_files, only_device
 from kernelmill.judge.host_bench import HostBench
@@ -44,4 +45,10 @@ _DEVICES = {
 
 
 def device_of(backend: Backend) -> JudgedDevice:
+    """Raises BackendUnavailable where nobody can judge on it yet."""
+    if backend.device not in _DEVICES:
+        raise BackendUnavailable(
+            f"kernels of backend {backend.name} can be built, but not be judged on an "
+            f"{backend.device.upper()} by this version"
+        )
     return _DEVICES[backend.device]

@@ -144,7 +144,7 @@ class Judge:
         while len(self._benches) > 1 and self._over_full():
             self._benches.pop(next(iter(self._benches))).close()
 
-    def _bench_with_room(self, task: Task) -> Bench:
+    def _bench_with_room(self, task: Task) -> Bench[Any]:
         """A fresh bench. One that does not come up may only have lacked the memory of others."""
         try:
             return self.bench(task)

@@ -19,6 +19,7 @@ from kernelmill.backends.ascendc.rules import check_artefact
 from kernelmill.backends.base import BuildFailed
 from kernelmill.candidate import Candidate, Origin
 from kernelmill.errors import BackendUnavailable, UsageError
+from kernelmill.judge import Judge
 from kernelmill.sandbox import Zygote
 
 HERE = Path(__file__).parent
@@ -123,6 +124,11 @@ def test_without_cann_the_backend_says_what_is_missing() -> None:
     assert all(need.remedy for need in missing)
     with pytest.raises(BackendUnavailable, match=missing[0].name):
         BACKEND.toolchain()
+
+
+def test_nobody_is_told_that_an_npu_can_be_judged_on() -> None:
+    with pytest.raises(BackendUnavailable, match="not be judged"):
+        Judge(BACKEND)
 
 
 def test_only_known_chips() -> None:

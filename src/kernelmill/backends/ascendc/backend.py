@@ -9,7 +9,7 @@ from kernelmill.backends.ascendc.cann import Cann, find_cann, requirements
 from kernelmill.backends.ascendc.diagnostics import diagnose
 from kernelmill.backends.ascendc.project import BINDING, PACKAGE, steps
 from kernelmill.backends.ascendc.rules import check_artefact
-from kernelmill.backends.base import Backend, BuildFailed, Built, Finding, Requirement
+from kernelmill.backends.base import Backend, BuildFailed, Built, Device, Finding, Requirement
 from kernelmill.backends.building import builder, cache_requirement, take
 from kernelmill.candidate import MODEL_FILE, Candidate
 from kernelmill.errors import UsageError
@@ -32,6 +32,7 @@ class AscendCBackend(Backend):
     name = "ascendc"
     title = "Huawei Ascend NPU, Ascend C"
     chips = ("Ascend910B3", "Ascend910B1", "Ascend910B2", "Ascend910B4", "Ascend310P3")
+    device = Device.NPU
     zygote_modules = (_PROGRAMS,)
 
     def __init__(self, chip: str = "") -> None:

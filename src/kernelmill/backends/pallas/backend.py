@@ -1,7 +1,7 @@
 """Pallas candidates: Python that is traced to kernels for a TPU."""
 
 import threading
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from kernelmill.backends.base import Built, Finding, Requirement
 from kernelmill.backends.environments import Environment

@@ -1,7 +1,8 @@
-"""PyPTO: the vendor compiles, interprets and simulates; what it computes is compared by the judge."""
+"""PyPTO: the vendor compiles, interprets and simulates; the judge compares what comes out."""
 
 import threading
 from pathlib import Path, PurePosixPath
+from typing import ClassVar
 
 from kernelmill import __version__
 from kernelmill.backends import cache
@@ -32,7 +33,9 @@ class PyptoBackend(ModelledBackend):
     chips = ("Ascend910B1",)
     clock = "cycles of the vendor's simulator for a 910B1, at 1.85 GHz"
     baseline = "its straightforward form"
-    environment = Environment("pypto", Path(__file__).with_name("requirements.txt"))
+    environment: ClassVar[Environment] = Environment(
+        "pypto", Path(__file__).with_name("requirements.txt")
+    )
 
     def __init__(self, chip: str = "") -> None:
         super().__init__(chip)
@@ -72,7 +75,7 @@ class PyptoBackend(ModelledBackend):
         return findings
 
     def build(self, candidate: Candidate, zygote: Zygote) -> Built:
-        """Kernels are compiled for the shapes of a call; here they are checked, rules or no rules."""
+        """Kernels are compiled when they are called; here they are checked, rules or no rules."""
         self.environment.demand()
         try:
             findings = check_kernels(candidate.files[MODEL_FILE], MODEL_FILE)

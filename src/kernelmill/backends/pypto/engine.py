@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pypto
 import torch
 from pypto import pypto_impl
 from pypto.frontend.parser import entry

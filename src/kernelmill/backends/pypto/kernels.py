@@ -1,7 +1,7 @@
 """The kernels of a candidate as text: taken out of model.py, checked, and given to the engine.
 
-PyPTO evaluates what stands in a kernel, so what may stand there is an allow-list. It is no matter of
-taste: the engine, which says what a kernel computes and how long it takes, runs this text.
+PyPTO evaluates what stands in a kernel, so what may stand there is an allow-list. It is no matter
+of taste: the engine, which says what a kernel computes and how long it takes, runs this text.
 """
 
 import ast
@@ -30,8 +30,8 @@ _FUNCTIONS = frozenset(
 )
 _CHOICES = frozenset("ReLuType TransMode TileOpFormat CastMode".split())
 _METHODS = frozenset(
-    """shape dtype dim exp reshape transpose sum amax amin sqrt rsqrt view cast matmul add sub mul div
-    maximum minimum unsqueeze squeeze""".split()
+    """shape dtype dim exp reshape transpose sum amax amin sqrt rsqrt view cast matmul add sub mul
+    div maximum minimum unsqueeze squeeze""".split()
 )
 _BUILTINS = frozenset("range len min max int float abs True False None".split())
 _STATEMENTS = (

@@ -2,6 +2,7 @@
 
 import threading
 from pathlib import Path, PurePosixPath
+from typing import ClassVar
 
 from kernelmill.backends.base import BuildFailed, Built, Finding, Requirement
 from kernelmill.backends.baselines import write_baseline
@@ -37,7 +38,9 @@ class TritonAscendBackend(ModelledBackend):
         "its pipe, with the compiler's flags; or its traffic over 1.6 TB/s, if that takes longer"
     )
     baseline = "plain Triton"
-    environment = Environment("triton_ascend", Path(__file__).with_name("requirements.txt"))
+    environment: ClassVar[Environment] = Environment(
+        "triton_ascend", Path(__file__).with_name("requirements.txt")
+    )
 
     def __init__(self, chip: str = "") -> None:
         super().__init__(chip)

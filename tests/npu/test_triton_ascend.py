@@ -1,6 +1,7 @@
-"""Triton for Ascend under the judge, where its tool chain is installed."""
+"""Triton for Ascend under the judge: honest kernels pass, wrong ones get the right verdict."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,31 +11,11 @@ from kernelmill.candidate import Candidate, Origin, read_candidate
 from kernelmill.judge import Gate, Judge, Settings, Verdict
 from kernelmill.tasks import load_suite
 
+pytestmark = pytest.mark.npu("triton_ascend")
+
 BACKEND = TritonAscendBackend()
-needs_tools = pytest.mark.skipif(
-    bool(BACKEND.environment.trouble()), reason=f"needs `{BACKEND.environment.remedy}`"
-)
 GELU = (BACKEND.examples() / "starter" / "gelu" / "model.py").read_text()
 EXAMPLES = sorted((BACKEND.examples() / "starter").iterdir())
-
-
-@pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
-def test_rules_leave_the_examples_alone(folder: object) -> None:
-    assert BACKEND.inspect_sources(read_candidate(folder)) == []  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("line", "rule"),
-    [
-        ("y = torch.nn.functional.gelu(x)", "framework-compute"),
-        ("self.kept = y", "state"),
-        ("triton.testing.do_bench(gelu_kernel)", "kernel-language"),
-    ],
-)
-def test_rules_find_it(line: str, rule: str) -> None:
-    text = GELU.replace("        return y", f"        {line}\n        return y")
-    findings = BACKEND.inspect_sources(Candidate({"model.py": text}, Origin.FILE))
-    assert rule in {finding.rule for finding in findings}
 
 
 @pytest.fixture(scope="module")
@@ -51,11 +32,10 @@ def judged(judge: Judge, text: str, task: str = "gelu") -> Verdict:
     return judge.verify(described, Candidate({"model.py": text}, Origin.FILE, "changed"))
 
 
-@needs_tools
 @pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
-def test_every_example_passes(judge: Judge, folder: object) -> None:
-    text = (folder / "model.py").read_text()  # type: ignore[operator]
-    verdict = judged(judge, text, folder.name)  # type: ignore[attr-defined]
+def test_every_example_passes(judge: Judge, folder: Path) -> None:
+    text = (folder / "model.py").read_text()
+    verdict = judged(judge, text, folder.name)
     assert verdict.passed, [feedback.text() for feedback in verdict.feedback]
 
 
@@ -72,7 +52,9 @@ WRONG = {
 }
 
 
-@needs_tools
+NOT_COMPILED = ("ub-overflow", "compile-error")
+
+
 @pytest.mark.parametrize("kind", WRONG)
 def test_a_wrong_kernel_gets_the_right_verdict(judge: Judge, kind: str) -> None:
     text = GELU.replace(*WRONG[kind])
@@ -80,10 +62,9 @@ def test_a_wrong_kernel_gets_the_right_verdict(judge: Judge, kind: str) -> None:
     verdict = judged(judge, text)
     assert not verdict.passed
     assert kind in {feedback.kind for feedback in verdict.feedback}, verdict.feedback
-    assert verdict.gate is Gate.CORRECTNESS
+    assert verdict.gate is (Gate.BUILD if kind in NOT_COMPILED else Gate.CORRECTNESS)
 
 
-@needs_tools
 def test_a_kernel_is_compared_with_plain_triton() -> None:
     with Judge(get_backend("triton_ascend"), Settings(seconds=300.0)) as judge:
         task = judge.describe(load_suite("starter/softmax")[0])
