@@ -79,6 +79,10 @@ class Plan:
         self.consulted.add(name)
         return self._choices[name]
 
+    def takes(self, name: str, choice: Choice) -> bool:
+        """Whether this is its choice, in a decision that not every backend has to take."""
+        return name in self._catalogue and same_choice(getattr(self, name), choice)
+
 
 def usual(catalogue: Catalogue = CATALOGUE) -> Decisions:
     return {name: decision.choices[0] for name, decision in catalogue.items()}

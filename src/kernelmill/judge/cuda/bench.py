@@ -57,9 +57,9 @@ _BATCH_NANOSECONDS = 12_000_000
 _MOST_SLOTS = 4096
 _RING_SHARE = 12
 """The inputs of a batch take at most this part of the device's memory, and so do its answers."""
-_ROOM = 4 << 30
+_ROOM = 8 << 30
 """What a candidate may use beside its answers, at least; or some times what a call moves."""
-_ROOM_CALLS = 2
+_ROOM_CALLS = 6
 _ARENA_SHARE = 4
 _BENCHES_SHARE = 4
 """What all benches may hold of the device's memory between verdicts; one more is open then."""

@@ -41,7 +41,7 @@ def matrix_product(
     lowering: Lowering, left: Value, right: Value, shape: tuple[Extent, ...]
 ) -> Value:
     """[batch,] rows x depth times [batch,] depth x columns."""
-    if left.dtype != "float32" or lowering.plan.contract == "loops":
+    if left.dtype != "float32" or lowering.plan.takes("contract", "loops"):
         return summed_products(left, right, shape)
     return contracted(left, right, shape)
 

@@ -14,9 +14,6 @@ CATALOGUE: Catalogue = {
     "keep_rows": Decision(
         (True, False), "keep a row that fits in registers instead of reading it again"
     ),
-    "contract": Decision(
-        ("blocked", "loops"), "a matrix product in tiles, or as it is said: a sum of products"
-    ),
     "block": Decision((1024, 512, 2048, 4096), "elements to a program where there are no folds"),
     "warps": Decision(("auto", 4, 8, 2, 16), "warps to a program"),
     "precision": Decision(
