@@ -1,5 +1,6 @@
 """Kernels for RISC-V vectors through all gates: honest ones pass, each mistake gets its name."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from kernelmill.judge import Gate, Judge, Settings, Verdict
 from kernelmill.tasks import Task, load_suite
 from rvv.kernels import TASK, candidate
 
+PROJECT = Path(__file__).parent.parent.parent
 EXAMPLES = sorted((get_backend("rvv").examples() / "starter").iterdir())
 
 
@@ -27,6 +29,14 @@ def test_every_example_passes(emulating: Judge, folder: Path) -> None:
     verdict = emulating.verify(task, read_candidate(folder, Origin.FILE))
     assert verdict.passed, [feedback.text() for feedback in verdict.feedback]
     assert verdict.latency is not None and verdict.latency.over_eager.ratio > 1
+
+
+def test_the_example_of_the_page_passes(emulating: Judge) -> None:
+    page = (PROJECT / "docs" / "rvv.md").read_text()
+    (code,) = re.findall(r"```cpp\n(.*?)```", page, re.S)
+    task = emulating.describe(load_suite("basic/relu")[0])
+    verdict = emulating.verify(task, Candidate({"kernel.cpp": code}, Origin.FILE))
+    assert verdict.passed, [feedback.text() for feedback in verdict.feedback]
 
 
 def test_a_verdict_names_its_model(emulating: Judge, task: Task) -> None:
