@@ -5,6 +5,7 @@ import pickle
 import re
 import subprocess
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -101,6 +102,11 @@ def _inputs(shapes: tuple[tuple[int, ...], ...], seed: int) -> list[torch.Tensor
     return [torch.randn(shape, generator=generator) for shape in shapes]
 
 
+@cache
+def traced(name: str) -> Graph:
+    return trace(CASES[name])
+
+
 def trace(case: Case) -> Graph:
     with torch.no_grad():
         return trace_model(case.model, _inputs(case.shapes[0], 0))
@@ -114,7 +120,7 @@ def compose(case: Case, graph: Graph) -> str:
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_composed_keeps_the_rules(name: str) -> None:
-    text = compose(CASES[name], trace(CASES[name]))
+    text = compose(CASES[name], traced(name))
     assert check(text, "model.py", True) == []
 
 
@@ -126,7 +132,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     for name, case in CASES.items():
         folder = root / name.replace(" ", "_")
         folder.mkdir()
-        (folder / "model.py").write_text(compose(case, trace(case)))
+        (folder / "model.py").write_text(compose(case, traced(name)))
         every = [_inputs(shapes, number) for number, shapes in enumerate(case.shapes)]
         inputs = [[tensor.numpy() for tensor in some] for some in every]
         state = {key: tensor.numpy() for key, tensor in case.model.state_dict().items()}
@@ -183,9 +189,8 @@ def test_a_choice_makes_a_difference(linear: Graph, name: str) -> None:
 
 
 def test_only_what_matters_is_open() -> None:
-    case = CASES["pointwise"]
     plan = Plan({}, CATALOGUE)
-    PallasProgram(trace(case), plan)
+    PallasProgram(traced("pointwise"), plan)
     assert not plan.consulted & {"precision", "moments", "depth", "turn", "order"}
 
 

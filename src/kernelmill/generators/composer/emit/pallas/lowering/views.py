@@ -19,6 +19,7 @@ from kernelmill.generators.composer.emit.pallas.tensors import (
     ONE,
     Broadcast,
     Cut,
+    Flip,
     Joined,
     Number,
     Padded,
@@ -149,23 +150,13 @@ def _pad(lowering: Lowering, node: Node) -> Tensor:
 
 @lowers("flip")
 def _flip(lowering: Lowering, node: Node) -> Tensor:
-    """Only around a running fold, which runs the other way then."""
+    """Around a running fold it only says where that begins."""
     tensor = lowering.tensor(node.arguments[0])
     axes = [axis % len(tensor.shape) for axis in node.arguments[1]]
-    if (
-        isinstance(tensor, Scan)
-        and isinstance(tensor.inputs[0], _Flipped)
-        and axes == [tensor.axis]
-    ):
-        return Scan(tensor.inputs[0].inputs[0], tensor.axis, tensor.op, backwards=True)
-    if len(axes) != 1:
-        raise Declined("aten.flip along several axes")
-    return _Flipped(tensor, axes[0])
-
-
-class _Flipped(Tensor):
-    """Waits for the flip that undoes it."""
-
-    def __init__(self, source: Tensor, axis: int) -> None:
-        super().__init__(source.shape, source.dtype, (source,))
-        self.axis = axis
+    if isinstance(tensor, Scan) and axes == [tensor.axis]:
+        before = tensor.inputs[0]
+        if isinstance(before, Flip) and before.axis == tensor.axis:
+            return Scan(before.inputs[0], tensor.axis, tensor.op, backwards=True)
+    for axis in axes:
+        tensor = Flip(tensor, axis)
+    return tensor
