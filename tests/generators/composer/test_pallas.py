@@ -5,10 +5,12 @@ import pickle
 import re
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 import torch
 import torch.nn as nn
@@ -18,7 +20,8 @@ from hypothesis import strategies as st
 
 from kernelmill.backends import get_backend
 from kernelmill.backends.pallas.source_rules import check
-from kernelmill.generators.base import Declined
+from kernelmill.generators.base import Declined, Proposal, Stage
+from kernelmill.generators.composer.composer import Composer
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.pallas.decisions import CATALOGUE
 from kernelmill.generators.composer.emit.pallas.program import PallasProgram
@@ -26,8 +29,10 @@ from kernelmill.generators.composer.emit.pallas.tensors import segments
 from kernelmill.generators.composer.graph import Extent, Graph
 from kernelmill.generators.composer.trace import trace_model
 from kernelmill.generators.decisions import Choice
+from kernelmill.tasks import load_suite
 from kernelmill.tasks.task import Task, Variant
 from kernelmill.tensors.torch_side import describe
+from samples import make_task
 
 _RUNNER = Path(__file__).with_name("pallas_runner.py")
 _SECONDS = 900.0
@@ -224,3 +229,15 @@ def test_axes_of_two_shapes_are_matched_by_their_elements(
         one = [sizes[axis] for axis in segment.before]
         other = [merged[axis] for axis in segment.after]
         assert torch.Size(one).numel() == torch.Size(other).numel()
+
+
+def test_the_chip_does_not_matter_to_who_writes() -> None:
+    source = load_suite("starter/softmax")[0].source
+    task = msgspec.structs.replace(make_task("starter/softmax"), source=source)
+    with closing(Composer()) as composer:
+        drafts = [
+            composer.write(Proposal(task, backend, Stage.DRAFT, 0))
+            for backend in ("pallas", "pallas:v6e")
+        ]
+    assert drafts[0].candidate.files == drafts[1].candidate.files
+    assert drafts[0].decisions["rows"] == "auto"
