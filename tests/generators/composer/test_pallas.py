@@ -5,9 +5,12 @@ import pickle
 import re
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 import torch
 import torch.nn as nn
@@ -17,7 +20,8 @@ from hypothesis import strategies as st
 
 from kernelmill.backends import get_backend
 from kernelmill.backends.pallas.source_rules import check
-from kernelmill.generators.base import Declined
+from kernelmill.generators.base import Declined, Proposal, Stage
+from kernelmill.generators.composer.composer import Composer
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.pallas.decisions import CATALOGUE
 from kernelmill.generators.composer.emit.pallas.program import PallasProgram
@@ -25,8 +29,10 @@ from kernelmill.generators.composer.emit.pallas.tensors import segments
 from kernelmill.generators.composer.graph import Extent, Graph
 from kernelmill.generators.composer.trace import trace_model
 from kernelmill.generators.decisions import Choice
+from kernelmill.tasks import load_suite
 from kernelmill.tasks.task import Task, Variant
 from kernelmill.tensors.torch_side import describe
+from samples import make_task
 
 _RUNNER = Path(__file__).with_name("pallas_runner.py")
 _SECONDS = 900.0
@@ -101,6 +107,11 @@ def _inputs(shapes: tuple[tuple[int, ...], ...], seed: int) -> list[torch.Tensor
     return [torch.randn(shape, generator=generator) for shape in shapes]
 
 
+@cache
+def traced(name: str) -> Graph:
+    return trace(CASES[name])
+
+
 def trace(case: Case) -> Graph:
     with torch.no_grad():
         return trace_model(case.model, _inputs(case.shapes[0], 0))
@@ -114,7 +125,7 @@ def compose(case: Case, graph: Graph) -> str:
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_composed_keeps_the_rules(name: str) -> None:
-    text = compose(CASES[name], trace(CASES[name]))
+    text = compose(CASES[name], traced(name))
     assert check(text, "model.py", True) == []
 
 
@@ -126,7 +137,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     for name, case in CASES.items():
         folder = root / name.replace(" ", "_")
         folder.mkdir()
-        (folder / "model.py").write_text(compose(case, trace(case)))
+        (folder / "model.py").write_text(compose(case, traced(name)))
         every = [_inputs(shapes, number) for number, shapes in enumerate(case.shapes)]
         inputs = [[tensor.numpy() for tensor in some] for some in every]
         state = {key: tensor.numpy() for key, tensor in case.model.state_dict().items()}
@@ -183,9 +194,8 @@ def test_a_choice_makes_a_difference(linear: Graph, name: str) -> None:
 
 
 def test_only_what_matters_is_open() -> None:
-    case = CASES["pointwise"]
     plan = Plan({}, CATALOGUE)
-    PallasProgram(trace(case), plan)
+    PallasProgram(traced("pointwise"), plan)
     assert not plan.consulted & {"precision", "moments", "depth", "turn", "order"}
 
 
@@ -219,3 +229,15 @@ def test_axes_of_two_shapes_are_matched_by_their_elements(
         one = [sizes[axis] for axis in segment.before]
         other = [merged[axis] for axis in segment.after]
         assert torch.Size(one).numel() == torch.Size(other).numel()
+
+
+def test_the_chip_does_not_matter_to_who_writes() -> None:
+    source = load_suite("starter/softmax")[0].source
+    task = msgspec.structs.replace(make_task("starter/softmax"), source=source)
+    with closing(Composer()) as composer:
+        drafts = [
+            composer.write(Proposal(task, backend, Stage.DRAFT, 0))
+            for backend in ("pallas", "pallas:v6e")
+        ]
+    assert drafts[0].candidate.files == drafts[1].candidate.files
+    assert drafts[0].decisions["rows"] == "auto"

@@ -95,7 +95,7 @@ class Composer(Generator):
         """Of the decisions that make a difference to its code."""
         key = proposal.task.digest, proposal.backend
         if key not in self._open:
-            emitter = EMITTERS[proposal.backend]
+            emitter = _emitter(proposal.backend)
             usual = Plan({}, emitter.catalogue)
             emitter.program(graph, usual).files(proposal.task)
             self._open[key] = {
@@ -123,7 +123,12 @@ class Composer(Generator):
         return msgspec.convert(answer["graph"], Graph)
 
 
+def _emitter(backend: str) -> Emitter:
+    """Of `pallas:v6e` as of `pallas`: the chip is the tool chain's matter."""
+    return EMITTERS[backend.partition(":")[0]]
+
+
 def _candidate(proposal: Proposal, graph: Graph, decisions: Decisions) -> Candidate:
-    emitter = EMITTERS[proposal.backend]
+    emitter = _emitter(proposal.backend)
     program = emitter.program(graph, Plan(decisions, emitter.catalogue))
     return Candidate(program.files(proposal.task), Origin.COMPOSER, proposal.task.id)

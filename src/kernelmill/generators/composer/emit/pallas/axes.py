@@ -140,14 +140,18 @@ class Axes:
         """Images are apart; so are output channels, where they are not in groups."""
         image, weights = tensor.inputs
         self._join(image, 0, tensor, 0)
-        if tensor.groups == 1:
+        channels = len(image.shape) - len(tensor.slides) - 1
+        if tensor.groups == 1 or tensor.depthwise:
             self._join(weights, 0, tensor, 1)
         else:
             self._mark(self._whole, weights, 0)
             self._mark(self._whole, tensor, 1)
         self._mark(self._whole, weights, 1)
         for axis in range(1, len(image.shape)):
-            self._mark(self._whole, image, axis)
+            if axis != channels or not tensor.depthwise:
+                self._mark(self._whole, image, axis)
+        if tensor.depthwise:
+            self._join(image, channels, tensor, 1)
         for axis in range(2, len(tensor.shape)):
             self._mark(self._whole, tensor, axis)
 

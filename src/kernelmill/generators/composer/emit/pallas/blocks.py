@@ -1,6 +1,6 @@
 """How a kernel's tensors are cut into blocks: its grid."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from kernelmill.generators.composer.decisions import Plan
@@ -15,14 +15,16 @@ from kernelmill.generators.composer.emit.pallas.tensors import (
     Tensor,
 )
 
-_TARGET = 6 << 20
-"""Bytes of blocks that are read and written fast: more does not help."""
+_TARGET = 3 << 20
+"""Bytes of VMEM that change from step to step: more does not help, and code grows with them."""
 _LIMIT = 72 << 20
 """Bytes that no chip has too few of."""
 _STEPS = 8
 """With fewer steps hardly anything overlaps."""
 _SMALL = 1 << 19
 """Bytes that are not worth several steps."""
+_PRODUCT_ROWS = 128
+"""Fewer are not worth loading the matrix unit for."""
 _RECOMPUTED = 1 << 22
 """Multiplications that may be done again in every step."""
 LANES, SUBLANES = 128, 8
@@ -172,27 +174,46 @@ class _Cutter:
         return frozenset(late)
 
     def blocks(self, places: Sequence[Place]) -> dict[Place, int]:
-        """Blocks along these axes, halved from outside in until they are small enough."""
-        chosen: dict[Place, int] = {}
-        for place in places:
-            unit = self._units.get(place, 1)
-            size = self._axes.extent(place).value
-            while size > unit and not self._small_enough(chosen):
+        """Blocks along these axes: what changes from step to step is small, and all of it fits."""
+        rows = [self._axes.of(t)[-2] for t in self._tensors if isinstance(t, Product)]
+        least = {p: max(self._units.get(p, 1), _PRODUCT_ROWS * (p in rows)) for p in places}
+        chosen = self._halved({}, least, lambda blocks: self._flows(blocks, places))
+        least = {place: self._units.get(place, 1) for place in places}
+        return self._halved(chosen, least, lambda blocks: self.cost(blocks) <= _LIMIT)
+
+    def _halved(
+        self,
+        chosen: dict[Place, int],
+        least: dict[Place, int],
+        enough: Callable[[dict[Place, int]], bool],
+    ) -> dict[Place, int]:
+        """From outside in, until it is enough."""
+        chosen = dict(chosen)
+        for place, unit in least.items():
+            size = chosen.get(place, self._axes.extent(place).value)
+            while size > unit and not enough(chosen):
                 size = _next_smaller(size, unit)
                 chosen[place] = size
         return chosen
 
-    def _small_enough(self, chosen: dict[Place, int]) -> bool:
+    def _flows(self, chosen: dict[Place, int], places: Sequence[Place]) -> bool:
         steps = 1
         for place, size in chosen.items():
             steps *= -(-self._axes.extent(place).value // size)
-        cost = self.cost(chosen)
-        return cost <= _TARGET and (steps >= _STEPS or cost <= _SMALL)
+        changing = self.cost(chosen, places)
+        return changing <= _TARGET and (steps >= _STEPS or changing <= _SMALL)
 
-    def cost(self, chosen: dict[Place, int]) -> int:
-        """Bytes of VMEM: every operand twice, and a few of the largest values in between."""
-        moved = sum(2 * self._bytes(t, chosen) for t in (*self._inputs, *self._outputs))
-        made = sorted((self._bytes(tensor, chosen) for tensor in self._tensors), reverse=True)
+    def cost(self, chosen: dict[Place, int], along: Sequence[Place] = ()) -> int:
+        """Bytes of VMEM: every operand twice, and a few of the largest values in between.
+
+        With `along` only of what is cut along one of these axes.
+        """
+
+        def some(tensors: Iterable[Tensor]) -> list[Tensor]:
+            return [t for t in tensors if not along or {*along} & {*self._axes.of(t)}]
+
+        moved = sum(2 * self._bytes(t, chosen) for t in some((*self._inputs, *self._outputs)))
+        made = sorted((self._bytes(t, chosen) for t in some(self._tensors)), reverse=True)
         return moved + sum(made[:3])
 
     def _bytes(self, tensor: Tensor, chosen: dict[Place, int]) -> int:

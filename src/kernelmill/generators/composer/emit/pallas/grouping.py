@@ -7,6 +7,7 @@ from kernelmill.generators.composer.emit.pallas.blocks import Blocks, Unfit, cut
 from kernelmill.generators.composer.emit.pallas.tensors import (
     Broadcast,
     Convolution,
+    Flip,
     Fold,
     Number,
     Permute,
@@ -47,9 +48,7 @@ class Grouping:
         return [self._cut(self._members[number]) for number in self._sorted()]
 
     def _is_host(self, tensor: Tensor) -> bool:
-        if isinstance(tensor, Stored | Number):
-            return True
-        if isinstance(tensor, Phased):
+        if isinstance(tensor, Stored | Number | Phased | Flip):
             return True
         if isinstance(tensor, Reshape | Broadcast):
             source = tensor.inputs[0]

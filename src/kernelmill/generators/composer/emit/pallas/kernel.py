@@ -33,7 +33,6 @@ _JOINS = {"sum": "{0} + {1}", "max": "jnp.maximum({0}, {1})", "min": "jnp.minimu
           "prod": "{0} * {1}"}  # fmt: skip
 _IDENTITIES = {"sum": "0.0", "max": "-jnp.inf", "min": "jnp.inf", "prod": "1.0"}
 _INTEGER_IDENTITIES = {"sum": "0", "max": "-(2**31)", "min": "2**31 - 1", "prod": "1"}
-_MIB = "* 2**20"
 
 
 class KernelText(NamedTuple):
@@ -41,7 +40,7 @@ class KernelText(NamedTuple):
 
     definition: list[str]
     call: list[str]
-    """Python of the host: `{name}` stands for what it reads."""
+    """Python of the host: `{0}`, `{1}`... in its last line stand for what it reads."""
 
 
 def write_kernel(number: int, blocks: Blocks, plan: Plan, names: Sequence[str]) -> KernelText:
@@ -72,7 +71,6 @@ class _Writer:
         self._codes: dict[int, str] = {}
         self._scratch: list[tuple[str, Tensor]] = []
         self._accumulated = [axis.place for axis in blocks.grid if axis.accumulated]
-        self._indent = ""
 
     def write(self, names: Sequence[str]) -> KernelText:
         inputs = [f"in_{number}" for number in range(len(self._blocks.inputs))]
@@ -186,9 +184,8 @@ class _Writer:
         if isinstance(tensor, Cut):
             return self._cut(tensor, sources[0])
         if isinstance(tensor, Joined):
-            return (
-                f"jnp.concatenate([{', '.join(sources)}], axis={self._axis(tensor, tensor.axis)})"
-            )
+            axis = self._axis(tensor, tensor.axis)
+            return f"jnp.concatenate([{', '.join(sources)}], axis={axis})"
         if isinstance(tensor, Padded):
             edges = [(0, 0)] * (2 - len(tensor.shape)) + list(tensor.edges)
             return f"jnp.pad({sources[0]}, {edges}, constant_values={tensor.filler})"
@@ -199,7 +196,7 @@ class _Writer:
             return self._pool(tensor, sources[0])
         if isinstance(tensor, Convolution):
             return self._convolution(tensor, sources)
-        raise Declined(f"a {type(tensor).__name__.strip('_').lower()}")
+        raise Declined(f"a {type(tensor).__name__.lower()} inside of kernels")
 
     def _axis(self, tensor: Tensor, axis: int) -> int:
         """Its number in the kernel, where every tensor has two axes at least."""
@@ -265,7 +262,8 @@ class _Writer:
         moves = [tuple(slide) for slide in tensor.slides]
         form = "deconvolve" if tensor.transposed else "convolve"
         dot = f"dot_{self._plan.precision}"
-        return f"{form}({dot}, {', '.join(sources)}, {places}, {moves}, {tensor.groups})"
+        groups = 0 if tensor.depthwise else tensor.groups
+        return f"{form}({dot}, {', '.join(sources)}, {places}, {moves}, {groups})"
 
     def _call(self, names: Sequence[str], sizes: Sequence[str]) -> list[str]:
         blocks = self._blocks
@@ -273,55 +271,50 @@ class _Writer:
         if sizes:
             given = ", ".join(f"{name}={name}" for name in sizes)
             kernel = f"functools.partial({kernel}, {given})"
+        shapes = [
+            f"jax.ShapeDtypeStruct({as_tuple(whole_shape(t))}, {DTYPES[t.dtype]})"
+            for t in blocks.outputs
+        ]
+        scratch = [f"pltpu.VMEM({self._shape(t)}, {DTYPES[t.dtype]})" for _, t in self._scratch]
+        read = ", ".join(f"{{{number}}}" for number in range(len(blocks.inputs)))
+        return [
+            *self._block_sizes(),
+            f"[{', '.join(names)}] = pl.pallas_call(",
+            f"    {kernel},",
+            *_listed("out_shape", shapes),
+            *self._grid(),
+            *_listed("in_specs", [self._spec(tensor, True) for tensor in blocks.inputs]),
+            *_listed("out_specs", [self._spec(tensor, False) for tensor in blocks.outputs]),
+            *(_listed("scratch_shapes", scratch) if scratch else []),
+            "    compiler_params=pltpu.CompilerParams(",
+            *self._dimension_semantics(),
+            f"        vmem_limit_bytes={self._plan.vmem} * 2**20,",
+            "    ),",
+            f")({read})",
+        ]
+
+    def _block_sizes(self) -> list[str]:
         lines = []
-        grid, semantics = [], []
-        for number, axis in enumerate(blocks.grid):
-            size = host(blocks.axes.extent(axis.place).code)
+        for number, axis in enumerate(self._blocks.grid):
+            size = host(self._blocks.axes.extent(axis.place).code)
             choose = "dividing" if axis.accumulated else "min"
             lines.append(f"block_{number} = {choose}({size}, {axis.block})")
-            grid.append(f"pl.cdiv({size}, block_{number})")
-            semantics.append(self._semantics(axis.accumulated))
-        lines += [
-            f"{', '.join(names)}{',' if len(names) == 1 else ''} = pl.pallas_call(",
-            f"    {kernel},",
+        return lines
+
+    def _grid(self) -> list[str]:
+        if not self._blocks.grid:
+            return []
+        steps = [
+            f"pl.cdiv({host(self._blocks.axes.extent(axis.place).code)}, block_{number})"
+            for number, axis in enumerate(self._blocks.grid)
         ]
-        lines += (
-            ["    out_shape=("]
-            + [
-                f"        jax.ShapeDtypeStruct({as_tuple(whole_shape(t))}, {DTYPES[t.dtype]}),"
-                for t in blocks.outputs
-            ]
-            + ["    ),"]
-        )
-        if grid:
-            lines.append(f"    grid={as_tuple(grid)},")
-        lines += (
-            ["    in_specs=["]
-            + [f"        {self._spec(t, True)}," for t in blocks.inputs]
-            + ["    ],"]
-        )
-        lines += (
-            ["    out_specs=["]
-            + [f"        {self._spec(t, False)}," for t in blocks.outputs]
-            + ["    ],"]
-        )
-        if self._scratch:
-            lines += (
-                ["    scratch_shapes=["]
-                + [
-                    f"        pltpu.VMEM({self._shape(t)}, {DTYPES[t.dtype]}),"
-                    for _, t in self._scratch
-                ]
-                + ["    ],"]
-            )
-        lines += [
-            "    compiler_params=pltpu.CompilerParams(",
-            *([f"        dimension_semantics={as_tuple(semantics)},"] if grid else []),
-            f"        vmem_limit_bytes={self._plan.vmem} {_MIB},",
-            "    ),",
-        ]
-        read = ", ".join(f"{{{number}}}" for number in range(len(blocks.inputs)))
-        return [*lines, f")({read})"]
+        return [f"    grid={as_tuple(steps)},"]
+
+    def _dimension_semantics(self) -> list[str]:
+        if not self._blocks.grid:
+            return []
+        kinds = [self._semantics(axis.accumulated) for axis in self._blocks.grid]
+        return [f"        dimension_semantics={as_tuple(kinds)},"]
 
     def _semantics(self, accumulated: bool) -> str:
         chosen = self._plan.semantics
@@ -347,6 +340,11 @@ class _Writer:
             mode = f", pipeline_mode=pl.Buffered({self._plan.buffers})"
         placed = f"lambda {', '.join(indices)}: {as_tuple(index)}"
         return f"pl.BlockSpec({self._shape(tensor)}, {placed}{mode})"
+
+
+def _listed(name: str, items: Sequence[str]) -> list[str]:
+    """A list as an argument, one item to a line."""
+    return [f"    {name}=[", *(f"        {item}," for item in items), "    ],"]
 
 
 def _is_swap(tensor: Permute) -> bool:

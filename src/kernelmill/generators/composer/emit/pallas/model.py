@@ -15,6 +15,7 @@ from kernelmill.generators.composer.emit.pallas.lowering.registry import DTYPES,
 from kernelmill.generators.composer.emit.pallas.tensors import (
     Broadcast,
     Cut,
+    Flip,
     Number,
     Permute,
     Phased,
@@ -133,6 +134,8 @@ class Model:
             return (
                 f"lax.slice_in_dim({source}, {tensor.start}, {tensor.start} + {size}, axis={axis})"
             )
+        if isinstance(tensor, Flip):
+            return f"jnp.flip({source}, {tensor.axis + max(0, 2 - len(sizes))})"
         if isinstance(tensor, Phased):
             sizes = [host(extent.code) for extent in tensor.shape[3:]]
             return f"phased({source}, {as_tuple(sizes)}, {[tuple(s) for s in tensor.slides]})"

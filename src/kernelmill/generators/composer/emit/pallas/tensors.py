@@ -82,6 +82,14 @@ class Cut(View):
         self.axis, self.start = axis, start
 
 
+class Flip(View):
+    """From the end of an axis to its start."""
+
+    def __init__(self, source: Tensor, axis: int) -> None:
+        super().__init__(source.shape, source.dtype, (source,))
+        self.axis = axis
+
+
 class Broadcast(Tensor):
     """Repeated along axes of size one."""
 
@@ -181,6 +189,12 @@ class Convolution(Tensor):
     ) -> None:
         super().__init__(shape, image.dtype, (image, weights))
         self.slides, self.groups, self.transposed = tuple(slides), groups, transposed
+
+    @property
+    def depthwise(self) -> bool:
+        """Whether every channel is on its own."""
+        channels = self.inputs[0].shape[-len(self.slides) - 1]
+        return self.groups > 1 and self.groups == channels.value == self.shape[1].value
 
 
 def walk(roots: Sequence[Tensor]) -> list[Tensor]:

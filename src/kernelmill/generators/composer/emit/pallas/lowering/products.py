@@ -35,9 +35,19 @@ from kernelmill.generators.composer.graph import Extent, Node
 def product(left: Tensor, right: Tensor) -> Tensor:
     if left.dtype != "float32":
         raise Declined(f"a matrix product of {left.dtype}")
+    if right.shape[-1].code == "1":
+        row = reshape(right, [*right.shape[:-2], right.shape[-1], right.shape[-2]])
+        return Fold(pointwise("{0} * {1}", left, row), [len(left.shape) - 1], "sum")
     lead = broadcast_shape([left.shape[:-2], right.shape[:-2]])
-    plain = [side.inputs[0] if isinstance(side, Broadcast) else side for side in (left, right)]
-    return Product(plain[0], _read_apart(plain[1], walk([plain[0]])), lead)
+    left, right = _unrepeated(left), _unrepeated(right)
+    return Product(left, _read_apart(right, walk([left])), lead)
+
+
+def _unrepeated(tensor: Tensor) -> Tensor:
+    """A product repeats what is in front of its matrices by itself."""
+    if isinstance(tensor, Broadcast) and same_sizes(tensor.inputs[0].shape[-2:], tensor.shape[-2:]):
+        return tensor.inputs[0]
+    return tensor
 
 
 def _read_apart(tensor: Tensor, others: Sequence[Tensor]) -> Tensor:
@@ -52,9 +62,6 @@ def _read_apart(tensor: Tensor, others: Sequence[Tensor]) -> Tensor:
 @lowers("mm", "bmm")
 def _product(lowering: Lowering, node: Node) -> Tensor:
     left, right = (lowering.tensor(argument) for argument in node.arguments)
-    if right.shape[-1].code == "1":
-        row = reshape(right, [*right.shape[:-2], right.shape[-1], right.shape[-2]])
-        return Fold(pointwise("{0} * {1}", left, row), [len(left.shape) - 1], "sum")
     return product(left, right)
 
 

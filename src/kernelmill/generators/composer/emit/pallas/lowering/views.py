@@ -19,6 +19,7 @@ from kernelmill.generators.composer.emit.pallas.tensors import (
     ONE,
     Broadcast,
     Cut,
+    Flip,
     Joined,
     Number,
     Padded,
@@ -79,7 +80,7 @@ def _repeat(lowering: Lowering, node: Node) -> Tensor:
     return reshape(expanded(reshape(tensor, apart), wide), node.results[0].shape)
 
 
-def _cut(tensor: Tensor, axis: int, start: Any, extent: Extent) -> Tensor:
+def _cut(tensor: Tensor, axis: int, start: str, extent: Extent) -> Tensor:
     if same_sizes([tensor.shape[axis]], [extent]):
         return tensor
     if isinstance(tensor, Number):
@@ -94,24 +95,23 @@ def _slice(lowering: Lowering, node: Node) -> Tensor:
     axis = keyword(node, 1, "dim", 0) % max(1, len(tensor.shape))
     if keyword(node, 4, "step", 1) != 1:
         raise Declined("aten.slice with a step")
-    start = keyword(node, 2, "start") or 0
-    size = tensor.shape[axis]
-    code = number(start)
-    if isinstance(start, int) and start < 0:
-        code = f"({host(size.code)} - {-start})"
-    return _cut(tensor, axis, code, node.results[0].shape[axis])
+    start = _from_front(keyword(node, 2, "start") or 0, tensor.shape[axis])
+    return _cut(tensor, axis, start, node.results[0].shape[axis])
+
+
+def _from_front(place: Any, size: Extent) -> str:
+    """A place that may be counted from the end."""
+    if isinstance(place, int) and place < 0:
+        return f"({host(size.code)} - {-place})"
+    return number(place)
 
 
 @lowers("select")
 def _select(lowering: Lowering, node: Node) -> Tensor:
     tensor = lowering.tensor(node.arguments[0])
-    axis, at = node.arguments[1] % len(tensor.shape), node.arguments[2]
-    code = (
-        number(at)
-        if not isinstance(at, int) or at >= 0
-        else f"({host(tensor.shape[axis].code)} - {-at})"
-    )
-    return reshape(_cut(tensor, axis, code, ONE), node.results[0].shape)
+    axis = node.arguments[1] % len(tensor.shape)
+    start = _from_front(node.arguments[2], tensor.shape[axis])
+    return reshape(_cut(tensor, axis, start, ONE), node.results[0].shape)
 
 
 @lowers("split_with_sizes", "split")
@@ -149,23 +149,13 @@ def _pad(lowering: Lowering, node: Node) -> Tensor:
 
 @lowers("flip")
 def _flip(lowering: Lowering, node: Node) -> Tensor:
-    """Only around a running fold, which runs the other way then."""
+    """Around a running fold it only says where that begins."""
     tensor = lowering.tensor(node.arguments[0])
     axes = [axis % len(tensor.shape) for axis in node.arguments[1]]
-    if (
-        isinstance(tensor, Scan)
-        and isinstance(tensor.inputs[0], _Flipped)
-        and axes == [tensor.axis]
-    ):
-        return Scan(tensor.inputs[0].inputs[0], tensor.axis, tensor.op, backwards=True)
-    if len(axes) != 1:
-        raise Declined("aten.flip along several axes")
-    return _Flipped(tensor, axes[0])
-
-
-class _Flipped(Tensor):
-    """Waits for the flip that undoes it."""
-
-    def __init__(self, source: Tensor, axis: int) -> None:
-        super().__init__(source.shape, source.dtype, (source,))
-        self.axis = axis
+    if isinstance(tensor, Scan) and axes == [tensor.axis]:
+        before = tensor.inputs[0]
+        if isinstance(before, Flip) and before.axis == tensor.axis:
+            return Scan(before.inputs[0], tensor.axis, tensor.op, backwards=True)
+    for axis in axes:
+        tensor = Flip(tensor, axis)
+    return tensor

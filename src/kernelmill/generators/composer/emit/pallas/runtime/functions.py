@@ -8,8 +8,9 @@ from jax.experimental import pallas as pl
 
 
 def dividing(size, most):
-    """The longest block of whole tiles, `most` at most, that leaves no rest; else `most`."""
-    for block in range(min(size, most), 127, -128 if most % 128 == 0 else -8):
+    """A block of whole tiles, not much shorter than `most`, that leaves no rest; else `most`."""
+    unit = 128 if most % 128 == 0 else 8
+    for block in range(most, most // 2, -unit):
         if size % block == 0:
             return block
     return min(size, most)
@@ -208,21 +209,27 @@ def ravel(at, sizes):
 
 
 def convolve_flat(dot, planes, weights, places, taps, groups):
-    """planes[phase, c, ...] under weights[o, tap * c]: sums over taps (phase, offsets)."""
+    """planes[phase, c, ...] under weights[o, tap * c]: sums over taps (phase, offsets).
+
+    No groups: every channel is on its own.
+    """
     phases, channels, *sizes = planes.shape
     length = places[0] * math.prod(sizes[1:])
     flat = [planes[phase].reshape(channels, -1) for phase in range(phases)]
     starts = [(phase, ravel(offsets, sizes)) for phase, offsets in taps]
-    outputs, width = weights.shape[0] // groups, channels // groups
-    rows = []
-    for group in range(groups) if width > 1 else range(1):
-        here = slice(group * width, (group + 1) * width) if width > 1 else slice(0, channels)
-        own = weights[group * outputs : (group + 1) * outputs] if width > 1 else weights
-        shifts = [flat[phase][here, start : start + length] for phase, start in starts]
-        if width > 1 or groups == 1:
-            rows.append(sum_of_products(dot, own, shifts))
-        else:
-            rows.append(sum(own[:, tap : tap + 1] * x for tap, x in enumerate(shifts)))
+    shifts = [flat[phase][:, start : start + length] for phase, start in starts]
+    if groups == 0:
+        rows = [sum(weights[:, tap : tap + 1] * x for tap, x in enumerate(shifts))]
+    else:
+        outputs, width = weights.shape[0] // groups, channels // groups
+        rows = [
+            sum_of_products(
+                dot,
+                weights[group * outputs : (group + 1) * outputs],
+                [x[group * width : (group + 1) * width] for x in shifts],
+            )
+            for group in range(groups)
+        ]
     flat_out = jnp.concatenate(rows) if len(rows) > 1 else rows[0]
     out = flat_out.reshape(flat_out.shape[0], places[0], *sizes[1:])
     for axis, size in enumerate(places[1:], 2):
@@ -255,7 +262,7 @@ def deconvolve(dot, images, weights, places, slides, groups):
 
 
 def deconvolve_image(dot, image, weights, places, slides, groups):
-    channels = image.shape[0] // groups
+    channels = image.shape[0] // groups if groups else 1
     sizes = [-(-place // slide[1]) for place, slide in zip(places, slides, strict=True)]
     reached = [offsets_of(slide) for slide in slides]
     low = [max([0, *(-at for at in axis.values())]) for axis in reached]
