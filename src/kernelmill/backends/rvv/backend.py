@@ -79,7 +79,7 @@ class RvvBackend(ModelledBackend):
         return check_sources(candidate.files)
 
     def build(self, candidate: Candidate, zygote: Zygote) -> Built:
-        return self._build(candidate.files, (), zygote)
+        return self._build(candidate.files, zygote)
 
     def inspect_build(self, candidate: Candidate, built: Built) -> list[Finding]:
         """Nothing more: what the count depends on is checked while building, rules or no rules."""
@@ -92,19 +92,19 @@ class RvvBackend(ModelledBackend):
 
     def open_baseline(self, task: Task, init: InitArguments, zygote: Zygote) -> Session:
         files = write_baseline(self.name, task)
-        return self._session(self._build(files, toolchain.RELAXED, zygote), zygote)
+        return self._session(self._build(files, zygote), zygote)
 
     def _session(self, built: Built, zygote: Zygote) -> Session:
         artefacts = {**built.artefacts, toolchain.METER: self._meter(zygote)}
         model = f"{toolchain.version(toolchain.EMULATOR)}, counted, VLEN {self.bits}"
         return EmulatedSession(artefacts, self.bits, model, zygote)
 
-    def _build(self, files: dict[str, str], options: tuple[str, ...], zygote: Zygote) -> Built:
+    def _build(self, files: dict[str, str], zygote: Zygote) -> Built:
         toolchain.demand(toolchain.COMPILER, toolchain.LINKER)
         sources = [f for f in sorted(files) if PurePosixPath(f).suffix in _SOURCE_SUFFIXES]
         step = _Step(
             {**files, **toolchain.runtime_sources()},
-            [toolchain.compiling(self.bits, sources, options), toolchain.linking(self.bits)],
+            [toolchain.compiling(self.bits, sources), toolchain.linking(self.bits)],
             (toolchain.OBJECT, toolchain.PROGRAM),
         )
         key = _key(step)

@@ -18,18 +18,16 @@ RUNTIME = Path(__file__).with_name("runtime")
 OBJECT, PROGRAM, METER = "kernel.o", "program", "meter.so"
 _TARGET = ("--target=riscv64-linux-gnu", "-fuse-ld=lld-19", "-fdiagnostics-color=never", "-w")
 _LANGUAGE = ("-std=c++20", "-O3", "-fno-exceptions", "-fno-rtti", "-ferror-limit=5")
-RELAXED = ("-fassociative-math", "-fno-signed-zeros", "-fno-trapping-math", "-fno-math-errno")
-"""Let the compiler vectorise sums of plain loops, as intrinsics do by themselves."""
 
 
 def _architecture(bits: int) -> str:
     return f"-march=rv64gcv_zba_zbb_zbs_zfh_zvl{bits}b"
 
 
-def compiling(bits: int, sources: list[str], options: tuple[str, ...]) -> list[str]:
+def compiling(bits: int, sources: list[str]) -> list[str]:
     """To one object of the candidate's own, whose symbols and sections can be looked at."""
     return [
-        COMPILER, *_TARGET, _architecture(bits), *_LANGUAGE, *options, "-Iruntime",
+        COMPILER, *_TARGET, _architecture(bits), *_LANGUAGE, "-Iruntime",
         "-nostdlib", "-r", "-o", OBJECT, *(f"./{source}" for source in sources),
     ]  # fmt: skip
 
