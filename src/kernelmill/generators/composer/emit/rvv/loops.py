@@ -75,12 +75,13 @@ def _until(end: str, lines: Iterator[str]) -> list[str]:
 
 def _folded(loop: _Loop, op: str, name: str, plan: Plan) -> list[str]:
     """With sums in any order; the largest float as an integer, which clang folds in vectors."""
-    before, after = [], []
-    if op in _SIGNS:
-        before = [f"auto order_{name} = km::order({name});"]
-        after = [f"{name} = km::from_order<decltype({name})>(order_{name});"]
-        loop = loop._replace(body=[_by_order(line, name, _SIGNS[op]) for line in loop.body])
-    lines = [*before, *_in_vectors(loop, plan), *after]
+    ordered = (
+        [_by_order(line, name, _SIGNS[op]) for line in loop.body] if op in _SIGNS else loop.body
+    )
+    lines = _in_vectors(loop._replace(body=ordered), plan)
+    if ordered != loop.body:
+        before = f"auto order_{name} = km::order({name});"
+        lines = [before, *lines, f"{name} = km::from_order<decltype({name})>(order_{name});"]
     indent = loop.indent
     inside = [line if line.startswith("#") else f"  {line}" for line in lines]
     return [f"{indent}{{", "#pragma clang fp reassociate(on)", *inside, f"{indent}}}"]
