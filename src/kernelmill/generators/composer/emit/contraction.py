@@ -155,7 +155,7 @@ class Emission(ABC):
         form = self._form
         in_lines = form.lines.code != "1" or form.window is not None
         wide = form.columns.value >= _NARROW
-        return wide and not in_lines and separable(form.out("b", "m", "0", "c"), "m")
+        return wide and not in_lines and _separable(form.out("b", "m", "0", "c"), "m")
 
 
 class _Blocked(Emission):
@@ -242,7 +242,7 @@ class _Blocked(Emission):
         while isinstance(value, View):
             first, depth, every = value.remap(first), value.remap(depth), value.remap(every)
             value = self._stored.get(id(value.inputs[0]), value.inputs[0])
-        if not isinstance(value, Buffer) or value.dtype != "float32" or not separable(every, "k"):
+        if not isinstance(value, Buffer) or value.dtype != "float32" or not _separable(every, "k"):
             return []
         count, step = form.depth.code, depth.ravel(value.shape)
         start = f"{value.name} + {first.ravel(value.shape)}"
@@ -327,7 +327,7 @@ class _Blocked(Emission):
         return "rows" if wide <= _NARROW or tall else "columns"
 
 
-def separable(index: Index, name: str) -> bool:
+def _separable(index: Index, name: str) -> bool:
     """Whether the address is a sum of one for b, one for `name`, and c itself."""
     *outer, last = index.parts or ("",)
     moving = [part for part in index.parts if re.search(rf"\b[{name}c]\b", part)]

@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 from kernelmill.generators.composer.decisions import Plan
-from kernelmill.generators.composer.emit.contraction import Emission, separable
+from kernelmill.generators.composer.emit.contraction import Emission
 from kernelmill.generators.composer.graph import Extent
 from kernelmill.generators.composer.index import Index
 from kernelmill.generators.composer.values import Buffer, Contract, ContractForm, Value, View
@@ -139,7 +139,7 @@ class _Tiled(Emission):
         few = form.columns.value * form.lines.value < _WORTH_COPYING
         if plan.operand == "packed" or not (few or plan.operand == "direct"):
             return ""
-        row = self._row(0, form.left("b", "m", "k"), "m")
+        row = self._row(0, form.left("b", "m", "k"))
         if not row:
             return ""
         return f"km::rows_in_place([=](long b, long m) {{ return {row}; }}, {form.copies})"
@@ -147,10 +147,10 @@ class _Tiled(Emission):
     def _columns_in_place(self) -> str:
         """A right operand that lies in memory, evenly spaced; empty where it is to be copied."""
         form, plan = self._form, self._plan
-        address, index = self._address(1, form.right("b", "k", "0", "c"))
+        address = self._address(1, form.right("b", "k", "0", "c"))
         if form.lines.code != "1" or plan.operand == "packed" or not address:
             return ""
-        neighbours = separable(index, "k")
+        neighbours = _are_neighbours(address, "c")
         once = form.rows.value <= _tile(form.columns, plan).rows
         if not (neighbours or once or plan.operand == "direct"):
             return ""
@@ -162,37 +162,34 @@ class _Tiled(Emission):
         few = form.rows.value <= _ALONG_ROWS and form.lines.code == "1"
         if not few or plan.side != "auto" or plan.operand != "auto" or plan.accumulate == "double":
             return False
-        left, right = self._row(0, form.left("b", "m", "k"), "m"), self._column()
+        left, right = self._row(0, form.left("b", "m", "k")), self._column()
         return bool(left and right)
 
     def _along(self) -> str:
         form = self._form
-        left = self._row(0, form.left(_copy(form), "m", "k"), "m")
+        left = self._row(0, form.left(_copy(form), "m", "k"))
         rows = f"[=](long b, long m) {{ return {left}; }}"
         columns = f"[=](long b, long c) {{ return {self._column()}; }}"
         function = f"km::contract_along<{_ALONG_COLUMNS}, {_USUAL_REGISTERS}>"
         return f"{function}(shape, {rows}, {columns}, store);"
 
     def _column(self) -> str:
-        return self._row(1, self._form.right("b", "k", "0", "c"), "c")
+        return self._row(1, self._form.right("b", "k", "0", "c"))
 
-    def _row(self, number: int, index: Index, name: str) -> str:
-        """Where line `name` of an operand begins, if its elements along k are neighbours."""
-        address, place = self._address(number, index)
-        moved = Index([_renamed(part, name) for part in place])
-        if not address or not separable(moved, "m"):
-            return ""
-        return re.sub(r"\bk\b", "0", address)
+    def _row(self, number: int, index: Index) -> str:
+        """Where a line of an operand begins, if its elements along k are neighbours."""
+        address = self._address(number, index)
+        return re.sub(r"\bk\b", "0", address) if _are_neighbours(address, "k") else ""
 
-    def _address(self, number: int, index: Index) -> tuple[str, Index]:
+    def _address(self, number: int, index: Index) -> str:
         """Where an element of an operand lies, if k and the other index move it by even steps."""
         value = self._stored.get(id(self._inputs[number]), self._inputs[number])
         while isinstance(value, View):
             index = value.remap(index)
             value = self._stored.get(id(value.inputs[0]), value.inputs[0])
         if not isinstance(value, Buffer) or value.dtype != "float32" or not _is_even(index):
-            return "", index
-        return f"{value.name} + {index.ravel(value.shape)}", index
+            return ""
+        return f"{value.name} + {index.ravel(value.shape)}"
 
     def _images(self, element: str) -> list[str]:
         place = "long channel, long z, long y, long x"
@@ -212,9 +209,9 @@ def _is_even(index: Index) -> bool:
     return not any(re.search(r"[/%(]", part) for part in moving)
 
 
-def _renamed(part: str, name: str) -> str:
-    """With k called c, and the name of the line m."""
-    return re.sub(r"\bk\b", "c", re.sub(rf"\b{name}\b", "m", part))
+def _are_neighbours(address: str, name: str) -> bool:
+    """Whether a step of this index is one element."""
+    return address.endswith(f" + {name}") and len(re.findall(rf"\b{name}\b", address)) == 1
 
 
 def _copy(form: ContractForm) -> str:

@@ -12,7 +12,7 @@ CATALOGUE: Catalogue = {
     "moments": CPP["moments"],
     "keep_rows": CPP["keep_rows"],
     "contract": CPP["contract"],
-    "lanes": Decision((256, 64, 128, 512), CPP["lanes"].about),
+    "lanes": Decision((64, 128, 256, 32), CPP["lanes"].about),
     "lmul": Decision((4, 2, 8, 1), "registers that one vector of a loop is made of"),
     "unroll": Decision((1, 2, 4), "vectors to one turn of a loop"),
     "tail": Decision(

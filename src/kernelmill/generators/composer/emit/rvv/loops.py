@@ -10,6 +10,8 @@ _DEMAND = re.compile(r"\s*#pragma omp (?:parallel for ?)?(simd)?.*")
 _REDUCTION = re.compile(r"reduction\((\S+?):(\w+)\)")
 _UNROLLED = re.compile(r"\s*#pragma GCC unroll \d+")
 _HEAD = re.compile(r"(\s*)for \(long (\w+) = (.+); \2 < (.+); \+\+\2\) \{")
+_EDGES = re.compile(r"(\s*)const auto careful = .*\{")
+"""A function that is called for the edges of a window."""
 _MASK = " vectorize_predicate(enable)"
 _SIGNS = {"max": ">", "min": "<"}
 
@@ -32,18 +34,24 @@ def directed(lines: list[str], plan: Plan) -> list[str]:
     return list(_directed(iter(lines), plan))
 
 
-def _directed(lines: Iterator[str], plan: Plan) -> Iterator[str]:
+def _directed(lines: Iterator[str], plan: Plan, few: bool = False) -> Iterator[str]:
+    """`few`: the loops are over a few elements mostly."""
     for line in lines:
         demand = _DEMAND.fullmatch(line)
         if _UNROLLED.fullmatch(line):
             yield "#pragma clang loop unroll(full)"
+        elif edges := _EDGES.fullmatch(line):
+            end = f"{edges[1]}}};"
+            yield from (line, *_directed(iter(_until(end, lines)), plan, few=True), end)
         elif demand is None:
             yield line
         elif demand[1]:
             loop = _read(lines)
-            loop = loop._replace(body=directed(loop.body, plan))
+            loop = loop._replace(body=list(_directed(iter(loop.body), plan, few)))
             reduction = _REDUCTION.search(line)
-            if reduction is None:
+            if few:
+                yield from loop.written(loop.start, loop.end, _demand(1, 1))
+            elif reduction is None:
                 yield from _in_vectors(loop, plan)
             else:
                 yield from _folded(loop, reduction[1], reduction[2], plan)
@@ -53,22 +61,27 @@ def _read(lines: Iterator[str]) -> _Loop:
     head = _HEAD.fullmatch(next(lines))
     assert head is not None
     indent, variable, start, end = head.groups()
-    body: list[str] = []
+    return _Loop(indent, variable, start, end, _until(f"{indent}}}", lines))
+
+
+def _until(end: str, lines: Iterator[str]) -> list[str]:
+    found: list[str] = []
     for line in lines:
-        if line == f"{indent}}}":
-            return _Loop(indent, variable, start, end, body)
-        body.append(line)
-    raise AssertionError("a loop without an end")
+        if line == end:
+            return found
+        found.append(line)
+    raise AssertionError("a block without an end")
 
 
 def _folded(loop: _Loop, op: str, name: str, plan: Plan) -> list[str]:
     """With sums in any order; the largest float as an integer, which clang folds in vectors."""
-    before, after = [], []
-    if op in _SIGNS:
-        before = [f"auto order_{name} = km::order({name});"]
-        after = [f"{name} = km::from_order<decltype({name})>(order_{name});"]
-        loop = loop._replace(body=[_by_order(line, name, _SIGNS[op]) for line in loop.body])
-    lines = [*before, *_in_vectors(loop, plan), *after]
+    ordered = (
+        [_by_order(line, name, _SIGNS[op]) for line in loop.body] if op in _SIGNS else loop.body
+    )
+    lines = _in_vectors(loop._replace(body=ordered), plan)
+    if ordered != loop.body:
+        before = f"auto order_{name} = km::order({name});"
+        lines = [before, *lines, f"{name} = km::from_order<decltype({name})>(order_{name});"]
     indent = loop.indent
     inside = [line if line.startswith("#") else f"  {line}" for line in lines]
     return [f"{indent}{{", "#pragma clang fp reassociate(on)", *inside, f"{indent}}}"]

@@ -1,5 +1,6 @@
 """A whole candidate for RISC-V vectors: one file, with its run time in it."""
 
+import re
 from importlib.resources import files
 
 from kernelmill.generators.composer.decisions import Plan
@@ -14,6 +15,10 @@ from kernelmill.generators.composer.values import CTYPES, Attention, Buffer, Con
 from kernelmill.tasks.task import Task
 
 _RUNTIME = files("kernelmill.generators.composer") / "emit" / "rvv" / "runtime"
+_POLYNOMIALS = re.compile(
+    r"km::(?:a?(?:sin|cos|tan)h?|exp\w*|log\w*|pow|erf|sigmoid|s?elu|silu|gelu\w*|softplus|mish)\b"
+)
+"""What the run time computes by them."""
 _STANDARD = ("algorithm", "cmath", "cstdint", "limits", "utility")
 
 
@@ -43,8 +48,13 @@ class RvvProgram(Program):
     def _includes(self) -> list[str]:
         texts = headers(self._headers(), [_RUNTIME, RUNTIME]).values()
         standard = [f"#include <{name}>" for name in _STANDARD]
-        apart = ["#define KM_APART"] if self._plan.polynomials == "apart" else []
-        return ['#include "kernelmill.h"', "", *standard, "", *apart, as_one(texts)]
+        apart = self._has_polynomials() and self._plan.polynomials == "apart"
+        defined = ["#define KM_APART"] if apart else []
+        return ['#include "kernelmill.h"', "", *standard, "", *defined, as_one(texts)]
+
+    def _has_polynomials(self) -> bool:
+        lines = (line for kernel in self.kernels for line in kernel.lines)
+        return "attention" in self.kinds or any(_POLYNOMIALS.search(line) for line in lines)
 
     def _entry(self, task: Task) -> list[str]:
         """The entry: addresses and sizes are taken out of the tensors."""
