@@ -59,6 +59,10 @@ def _attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tenso
     return F.scaled_dot_product_attention(q, k, v, is_causal=True)
 
 
+def _squared(x: torch.Tensor) -> torch.Tensor:
+    return x @ x
+
+
 _HEADS = ((2, 3, 20, 8),) * 3
 _LONG = (2, 9000)
 CASES = {
@@ -77,6 +81,7 @@ CASES = {
     "product": of(torch.matmul, ((40, 24), (24, 33)), ((5, 7), (7, 3))),
     "product turned": of(lambda a, b: a.mT @ b.mT, ((24, 40), (33, 24)), ((7, 5), (3, 7))),
     "product in parts": of(torch.matmul, ((16, 100), (100, 16)), ((3, 65), (65, 2)), split=4),
+    "product with itself": of(lambda x: _squared(x.mT) + _squared(x), (24, 24)),
     "product split at each use": of(torch.matmul, ((40, 24), (24, 33)), precision="tf32x3"),
     "product of many": of(torch.bmm, ((3, 20, 18), (3, 18, 40)), ((1, 2, 3), (1, 3, 4))),
     "product with a vector": of(torch.matmul, ((40, 24), (24, 1)), ((5, 7), (7, 1))),

@@ -14,7 +14,7 @@ CATALOGUE: Catalogue = {
     "keep_rows": Decision(
         (True, False), "keep a row that fits in registers instead of reading it again"
     ),
-    "block": Decision((1024, 512, 2048, 4096), "elements to a program where there are no folds"),
+    "block": Decision((512, 1024, 2048, 4096), "elements to a program where there are no folds"),
     "warps": Decision(("auto", 4, 8, 2, 16), "warps to a program"),
     "precision": Decision(
         ("bf16x6", "tf32x3", "ieee"),

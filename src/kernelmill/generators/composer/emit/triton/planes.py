@@ -132,8 +132,12 @@ class Planes:
                 lambda i: form.right(i[0], i[1], "0", i[2]),
             )  # fmt: skip
         return (
-            Packed((id(left), *ours.shape), _widened(ours, depth), form.left_along != "k"),
-            Packed((id(right), *theirs.shape), _widened(theirs, _aligned(theirs.shape[-1])), False),
+            Packed((id(left), False, *ours.shape), _widened(ours, depth), form.left_along != "k"),
+            Packed(
+                (id(right), self._along_depth, *theirs.shape),
+                _widened(theirs, _aligned(theirs.shape[-1])),
+                turned=False,
+            ),
         )
 
     def left(self, shape: Shape, batch: str, row: str, depth: str) -> Side:
@@ -188,7 +192,7 @@ class WindowPlanes(Planes):
         source = id(self._window.source)
         return (
             Packed((id(self._contract.inputs[0]), *weights.shape), weights, True),
-            Packed((source, *self._borders, *image.shape), image, True),
+            Packed((source, self._window.groups, *self._borders, *image.shape), image, True),
         )
 
     def left(self, shape: Shape, batch: str, row: str, depth: str) -> Side:

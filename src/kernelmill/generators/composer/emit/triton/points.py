@@ -15,6 +15,8 @@ from kernelmill.generators.composer.index import Flat, Index, product, unravel
 from kernelmill.generators.composer.values import Buffer, Shape, Value
 
 _TILE = Tile("f", 0, "BLOCK")
+_WARP, _VECTOR, _MOST_WARPS = 32, 4, 8
+"""One load of sixteen bytes a thread keeps the memory busiest."""
 _LONG = 1024
 """A plane of this many elements is worth a block of its own: then what is the same all over it is
 computed once."""
@@ -66,7 +68,8 @@ def _emit_flat(
 
 def _launch(scope: Scope, inner: Scope, plan: Plan, grid: str) -> Launch:
     lines = [*scope.lines, *inner.lines]
-    warps = str(plan.warps) if plan.warps != "auto" else str(max(1, min(8, int(plan.block) // 256)))
+    fitting = min(_MOST_WARPS, int(plan.block) // (_WARP * _VECTOR))
+    warps = str(plan.warps if plan.warps != "auto" else fitting)
     return Launch(lines, scope.frame.memory, (grid,), {"BLOCK": str(plan.block)}, warps)
 
 
