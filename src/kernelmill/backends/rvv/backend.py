@@ -42,7 +42,7 @@ class RvvBackend(ModelledBackend):
         "scalar instruction, one for every register a vector instruction works on, one for every "
         "element of a strided or indexed access or an ordered sum"
     )
-    baseline = "plain loops by clang"
+    baseline = "plain clang"
 
     @property
     def bits(self) -> int:
