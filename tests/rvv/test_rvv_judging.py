@@ -68,7 +68,7 @@ MISTAKES = {
     "aborts": (
         (BEGIN, "    if (rows > 0) __builtin_abort();\n" + BEGIN), Gate.CORRECTNESS, "system-call"),
     "does-not-compile": (("2.0f", "two"), Gate.BUILD, "compile-error"),
-    "no-entry-point": (("model_new", "model_now"), Gate.BUILD, "compile-error"),
+    "no-entry-point": (("model_new", "model_now"), Gate.INTEGRITY, "no-kernel"),
 }  # fmt: skip
 
 

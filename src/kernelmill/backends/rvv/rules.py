@@ -9,6 +9,7 @@ from elftools.elf.sections import SymbolTableSection
 
 from kernelmill.backends.base import Finding
 from kernelmill.backends.cpp.source_rules import Rule, check_text
+from kernelmill.candidate import KERNEL_FILE
 
 _ENTRY_POINT = "model_new"
 _SOURCE: tuple[Rule, ...] = (
@@ -27,9 +28,17 @@ _CALLED_BY_THE_LIBRARY = "STT_LOOS"
 
 
 def check_sources(files: dict[str, str]) -> list[Finding]:
-    return [
+    findings = [
         finding for file, text in files.items() for finding in check_text(text, file, rules=_SOURCE)
     ]
+    if not any(re.search(rf"\b{_ENTRY_POINT}\s*\(", text) for text in files.values()):
+        findings.append(
+            Finding(
+                "no-kernel", KERNEL_FILE, f"does not define {_ENTRY_POINT}",
+                'define it as "kernelmill.h" declares it',
+            )
+        )  # fmt: skip
+    return findings
 
 
 def check_object(content: bytes) -> list[Finding]:
