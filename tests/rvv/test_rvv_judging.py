@@ -44,7 +44,7 @@ def test_a_verdict_names_its_model(emulating: Judge, task: Task) -> None:
     assert verdict.passed, [feedback.text() for feedback in verdict.feedback]
     assert verdict.latency is not None and verdict.modelled is not None
     assert verdict.latency.counted
-    assert verdict.latency.baseline == "plain loops by clang"
+    assert verdict.latency.baseline == "plain clang"
     assert verdict.latency.candidate_ms == verdict.modelled.cycles / 1e6
     assert sum(verdict.modelled.units.values()) == pytest.approx(1)
     assert "modelled cycles" in verdict.evidence.clock
@@ -65,10 +65,10 @@ MISTAKES = {
     "null": ((BEGIN, "    y[0] = *(volatile float*)nullptr;\n" + BEGIN), Gate.CORRECTNESS, "crash"),
     "wrong": (("2.0f", "2.1f"), Gate.CORRECTNESS, "numerical"),
     "unwritten": (("row < rows", "row < rows - 1"), Gate.CORRECTNESS, "numerical"),
-    "prints": (
-        (BEGIN, '    __builtin_puts("here");\n' + BEGIN), Gate.CORRECTNESS, "system-call"),
+    "aborts": (
+        (BEGIN, "    if (rows > 0) __builtin_abort();\n" + BEGIN), Gate.CORRECTNESS, "system-call"),
     "does-not-compile": (("2.0f", "two"), Gate.BUILD, "compile-error"),
-    "no-entry-point": (("model_new", "model_now"), Gate.BUILD, "no-kernel"),
+    "no-entry-point": (("model_new", "model_now"), Gate.INTEGRITY, "no-kernel"),
 }  # fmt: skip
 
 
