@@ -190,7 +190,7 @@ def test_a_choice_makes_a_difference(linear: Graph, name: str) -> None:
         compose(_LINEAR._replace(decisions={name: choice}), linear)
         for choice in CATALOGUE[name].choices
     }
-    assert len(texts) == len(CATALOGUE[name].choices)
+    assert len(texts) >= len(CATALOGUE[name].choices) - 1  # `auto` comes to one of the others
 
 
 def test_only_what_matters_is_open() -> None:
