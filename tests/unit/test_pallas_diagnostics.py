@@ -55,8 +55,8 @@ def test_a_crash_without_words_is_a_crash() -> None:
 
 
 def test_out_of_bounds_is_told_apart() -> None:
-    message = "Internal: CpuCallback error\nIndexError: out-of-bounds read of ref at [8:16]"
-    assert run_failure(Failed("XlaRuntimeError", message, [])).kind == "out-of-bounds"
+    message = "IndexError: Out-of-bounds read of (0 0 vmem 102): reading [(slice(64, 72, 1))]"
+    assert run_failure(Failed("Stopped", message, [])).kind == "out-of-bounds"
     assert run_failure(Failed("ValueError", "no", [])).kind == "exception"
 
 

@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 from jax._src import core
 from jax._src.pallas.mosaic.interpret import interpret_pallas_call
+from jax.errors import JaxRuntimeError
 from jax.experimental.pallas import tpu as pltpu
 
 from kernelmill.backends.pallas import rules
@@ -45,6 +46,10 @@ def run_engine(channel: Channel, arguments: dict[str, Any], scratch: str) -> Non
     server.also("run", engine.run)
     server.also("compile", engine.compile)
     server.serve()
+
+
+class Stopped(Exception):
+    """The interpreter does not let the kernel go on."""
 
 
 class _Engine:
@@ -84,8 +89,11 @@ class _Engine:
         if self._interpreter is None:
             self._interpreter = self._interpreted(request.races)
         arrays = read_arrays(message.files[0], request.layout)
-        with tracing_for(self._chip):
-            outputs = [np.asarray(output) for output in self._interpreter(*arrays)]
+        try:
+            with tracing_for(self._chip):
+                outputs = [np.asarray(output) for output in self._interpreter(*arrays)]
+        except JaxRuntimeError as error:
+            raise Stopped(_last_words(error)) from error
         written = write_arrays(outputs)
         races = interpret_pallas_call.races
         race = request.races and races is not None and bool(races.races_found)
@@ -134,3 +142,9 @@ def _taken(function: core.ClosedJaxpr, objection: rules.Objection | None) -> Tak
         steps=rules.grid_steps(function),
         objection=objection,
     )
+
+
+def _last_words(error: JaxRuntimeError) -> str:
+    """Of a message that is mostly our own stack."""
+    lines = [line for line in str(error).splitlines() if line and not line.startswith(" ")]
+    return lines[-1]
