@@ -123,7 +123,12 @@ class _Engine:
             jax.ShapeDtypeStruct(aval.shape, aval.dtype, sharding=self._place)
             for aval in function.in_avals
         ]
-        traced = jax.jit(core.jaxpr_as_fun(function)).trace(*kinds)
+
+        def kernel(*arguments: Any) -> list[Any]:  # the compiler names its operations after this
+            outputs: list[Any] = core.jaxpr_as_fun(function)(*arguments)
+            return outputs
+
+        traced = jax.jit(kernel).trace(*kinds)
         compiled = traced.lower(lowering_platforms=("tpu",)).compile()
         profile = read_profile(self._dumps)
         described = compiled.as_text()
