@@ -30,8 +30,9 @@ class Expected(NamedTuple):
 REFUSED = {
     "abort": Expected(Gate.BUILD, "crash", "SIGABRT"),
     "inexact": Expected(Gate.CORRECTNESS, "numerical", "wrong in"),
+    "endless": Expected(Gate.CORRECTNESS, "framework-compute", "a loop whose length"),
     "order": Expected(Gate.CORRECTNESS, "numerical", "wrong in"),
-    "out_of_bounds": Expected(Gate.CORRECTNESS, "out-of-bounds", "out-of-bounds"),
+    "out_of_bounds": Expected(Gate.CORRECTNESS, "out-of-bounds", "Out-of-bounds read"),
     "outside": Expected(Gate.CORRECTNESS, "framework-compute", "mul outside of a kernel"),
     "race": Expected(Gate.CORRECTNESS, "race", "wait for a copy"),
     "unaligned": Expected(Gate.BUILD, "block-shape", "divisible by 8 and 128"),

@@ -4,9 +4,10 @@ import signal
 
 import pytest
 
+from kernelmill.backends import get_backend
 from kernelmill.backends.pallas.chips import CHIPS
 from kernelmill.backends.pallas.diagnostics import compile_failure, crash_failure, run_failure
-from kernelmill.backends.pallas.modelling import model
+from kernelmill.backends.pallas.modelling import MODEL, model
 from kernelmill.backends.pallas.protocol import Compiled, UnitUse
 from kernelmill.sandbox import CellCrashed
 from kernelmill.sandbox.serving import Failed
@@ -55,18 +56,24 @@ def test_a_crash_without_words_is_a_crash() -> None:
 
 
 def test_out_of_bounds_is_told_apart() -> None:
-    message = "Internal: CpuCallback error\nIndexError: out-of-bounds read of ref at [8:16]"
-    assert run_failure(Failed("XlaRuntimeError", message, [])).kind == "out-of-bounds"
+    message = "IndexError: Out-of-bounds read of (0 0 vmem 102): reading [(slice(64, 72, 1))]"
+    assert run_failure(Failed("Stopped", message, [])).kind == "out-of-bounds"
     assert run_failure(Failed("ValueError", "no", [])).kind == "exception"
 
 
 def test_the_longer_of_computing_and_moving_counts() -> None:
     chip = CHIPS["v5e"]
     use = UnitUse("kernel", 1500, 10, {"VALU": 0.5, "MXU": 0.1})
-    computing = model(Compiled([use], 8, {"kernel": [4, 2]}, 0, 0), chip)
+    computing = model(Compiled([use], 8, {"kernel": [4, 2]}, 0), chip)
     assert computing.milliseconds == pytest.approx(1e-3)
     assert list(computing.units) == ["VALU", "MXU"]
     assert any("8 steps" in note for note in computing.notes)
-    moving = model(Compiled([use], 819_000_000, {}, 0, 0), chip)
+    moving = model(Compiled([use], 819_000_000, {}, 2), chip)
     assert moving.milliseconds == pytest.approx(1.0)
     assert "moving data" in moving.notes[0]
+    assert any("2 loops" in note for note in moving.notes)
+
+
+def test_the_model_is_called_by_the_version_that_is_installed() -> None:
+    pins = get_backend("pallas").environment.pins()
+    assert next(pin for pin in pins if pin.startswith("libtpu")).replace("==", " ") in MODEL

@@ -15,17 +15,23 @@ def kernel(x_ref, y_ref, buffer, arrived, left):
     store.wait()
 
 
+def copy(x_ref, y_ref):
+    y_ref[...] = x_ref[...]
+
+
 class ModelNew:
     def forward(self, state, x):
         anywhere = pl.BlockSpec(memory_space=pl.ANY)
-        return pl.pallas_call(
+        shape = jax.ShapeDtypeStruct(x.shape, x.dtype)
+        y = pl.pallas_call(
             kernel,
             in_specs=[anywhere],
             out_specs=anywhere,
-            out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
+            out_shape=shape,
             scratch_shapes=[
                 pltpu.VMEM(x.shape, x.dtype),
                 pltpu.SemaphoreType.DMA,
                 pltpu.SemaphoreType.DMA,
             ],
         )(x)
+        return pl.pallas_call(copy, out_shape=shape)(y)

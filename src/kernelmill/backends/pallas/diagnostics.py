@@ -92,9 +92,10 @@ def crash_failure(failure: CellCrashed, printed: str) -> BuildFailed:
 
 def run_failure(failed: Failed) -> RunFailed:
     """The interpreter has stopped the kernel."""
-    if "out-of-bounds" in failed.message or "out of bounds" in failed.message:
+    if "out-of-bounds" in failed.message.lower():
+        said = failed.message.partition(": ")[2].replace("slice(", "(")[:_MESSAGE]
         hint = "keep every index inside its ref; blocks at the edge hang over the array"
-        return RunFailed("out-of-bounds", _out_of_bounds(failed.message), (), hint)
+        return RunFailed("out-of-bounds", said, (), hint)
     return RunFailed("exception", _summary(failed), _evidence(failed.message))
 
 
@@ -113,8 +114,3 @@ def _summary(failed: Failed) -> str:
 def _evidence(message: str) -> tuple[str, ...]:
     lines = [line.strip()[:_WIDTH] for line in message.splitlines() if line.strip()]
     return tuple(lines[1 : 1 + _MOST_LINES])
-
-
-def _out_of_bounds(message: str) -> str:
-    said = [line.strip() for line in message.splitlines() if "out" in line and "bounds" in line]
-    return said[-1][:_WIDTH] if said else "an access out of bounds"

@@ -14,10 +14,10 @@ import jax
 import msgspec
 import numpy as np
 from jax._src import core
-from jax._src.pallas.mosaic.interpret import interpret_pallas_call
+from jax.errors import JaxRuntimeError
 from jax.experimental.pallas import tpu as pltpu
 
-from kernelmill.backends.pallas import rules
+from kernelmill.backends.pallas import races, rules
 from kernelmill.backends.pallas.arrays import jax_dtype, read_arrays, write_arrays
 from kernelmill.backends.pallas.chips import CHIPS
 from kernelmill.backends.pallas.jaxprs import unpack
@@ -45,6 +45,10 @@ def run_engine(channel: Channel, arguments: dict[str, Any], scratch: str) -> Non
     server.also("run", engine.run)
     server.also("compile", engine.compile)
     server.serve()
+
+
+class Stopped(Exception):
+    """The interpreter does not let the kernel go on."""
 
 
 class _Engine:
@@ -84,18 +88,20 @@ class _Engine:
         if self._interpreter is None:
             self._interpreter = self._interpreted(request.races)
         arrays = read_arrays(message.files[0], request.layout)
-        with tracing_for(self._chip):
-            outputs = [np.asarray(output) for output in self._interpreter(*arrays)]
+        races.forget()
+        try:
+            with tracing_for(self._chip):
+                outputs = [np.asarray(output) for output in self._interpreter(*arrays)]
+        except JaxRuntimeError as error:
+            raise Stopped(_last_words(error)) from error
         written = write_arrays(outputs)
-        races = interpret_pallas_call.races
-        race = request.races and races is not None and bool(races.races_found)
-        return Ran(written.layout, race), (written.file,)
+        return Ran(written.layout, request.races and races.found()), (written.file,)
 
-    def _interpreted(self, races: bool) -> Callable[..., list[Any]]:
+    def _interpreted(self, watched: bool) -> Callable[..., list[Any]]:
         """The steps of a parallel grid come in an order that nobody knows."""
         assert self._function is not None
         interpret = pltpu.InterpretParams(
-            detect_races=races,
+            detect_races=watched,
             random_seed=secrets.randbits(_SEED_BITS),
             out_of_bounds_reads="raise",
             uninitialized_memory="nan",
@@ -115,16 +121,18 @@ class _Engine:
             jax.ShapeDtypeStruct(aval.shape, aval.dtype, sharding=self._place)
             for aval in function.in_avals
         ]
-        traced = jax.jit(core.jaxpr_as_fun(function)).trace(*kinds)
+
+        def kernel(*arguments: Any) -> list[Any]:  # the compiler names its operations after this
+            outputs: list[Any] = core.jaxpr_as_fun(function)(*arguments)
+            return outputs
+
+        traced = jax.jit(kernel).trace(*kinds)
         compiled = traced.lower(lowering_platforms=("tpu",)).compile()
-        profile = read_profile(self._dumps)
-        described = compiled.as_text()
         return Compiled(
-            operations=profile,
+            operations=read_profile(self._dumps),
             bytes=moved_bytes(function, compiled),
             grids=rules.grids(function) if kernels(function.jaxpr) else {},
-            temporary_bytes=compiled.memory_analysis().temp_size_in_bytes,
-            loops=described.count(" while("),
+            loops=compiled.as_text().count(" while("),
         ), ()
 
 
@@ -134,3 +142,9 @@ def _taken(function: core.ClosedJaxpr, objection: rules.Objection | None) -> Tak
         steps=rules.grid_steps(function),
         objection=objection,
     )
+
+
+def _last_words(error: JaxRuntimeError) -> str:
+    """Of a message that is mostly our own stack."""
+    lines = [line for line in str(error).splitlines() if line and not line.startswith(" ")]
+    return lines[-1]

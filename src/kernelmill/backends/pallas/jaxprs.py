@@ -100,10 +100,12 @@ class _Packer(pickle.Pickler):
         return NotImplemented
 
 
-class _Unpacker(pickle._Unpickler):
-    """The one written in Python: its steps can be watched."""
+_Watchable: Any = pickle._Unpickler
+"""The one written in Python: its steps can be watched."""
 
-    dispatch = dict(pickle._Unpickler.dispatch)
+
+class _Unpacker(_Watchable):  # type: ignore[misc]
+    dispatch = dict(_Watchable.dispatch)
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in _ALLOWED:

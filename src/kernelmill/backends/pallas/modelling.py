@@ -47,6 +47,8 @@ def _notes(compiled: Compiled, chip: Chip, cycles: float) -> list[str]:
             steps *= size
         shape = "x".join(map(str, sizes)) or "none"
         notes.append(f"{name}: grid {shape}, {steps} steps")
+    if compiled.loops:
+        notes.append(f"{compiled.loops} loops outside kernels, whose bodies are counted once")
     for use in compiled.operations[:_SHOWN]:
         text = f"{use.name}: {use.cycles} cycles, {use.bundles} bundles"
         if use.vmem_bytes:

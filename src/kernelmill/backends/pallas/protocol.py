@@ -69,6 +69,5 @@ class Compiled(msgspec.Struct):
     """Moved between memory and core."""
     grids: dict[str, list[int]]
     """Kernel -> sizes of its grid."""
-    temporary_bytes: int
     loops: int
     """Loops outside kernels: the model counts their bodies once."""

@@ -40,6 +40,9 @@ def object_to(closed: core.ClosedJaxpr) -> Objection | None:
     for equation in found:
         if equation.params.get("interpret"):
             return Objection("a kernel asks to be interpreted", "leave interpret= out")
+    if any(e.primitive.name == "while" for e in equations(closed.jaxpr, inside_kernels=True)):
+        what = "a loop whose length is not known when it is traced: its cycles cannot be counted"
+        return Objection(what, "loop to a Python number, and leave steps out with pl.when")
     if grid_steps(closed) > _MOST_STEPS:
         what = f"its grids have {grid_steps(closed)} steps together, {_MOST_STEPS} are allowed"
         return Objection(what, "larger blocks: a step should do some microseconds of work")

@@ -23,7 +23,7 @@ def _by_blocks(equation: core.JaxprEqn) -> int:
 
 def _fetches(block: Any, mapping: Any) -> int:
     """A block is moved when its index differs from that of the step before."""
-    steps = math.prod(mapping.grid)
+    steps = int(math.prod(mapping.grid))
     if steps <= 1 or not _in_blocks(block):
         return 1
     if mapping.num_index_operands or not all(isinstance(n, int) for n in mapping.grid):
@@ -45,4 +45,4 @@ def _block_bytes(block: Any) -> int:
 
 
 def _bytes(aval: Any) -> int:
-    return int(math.prod(aval.shape)) * aval.dtype.itemsize
+    return int(math.prod(aval.shape) * aval.dtype.itemsize)

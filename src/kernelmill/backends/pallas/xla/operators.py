@@ -138,8 +138,8 @@ def _by_channel(x: Array) -> tuple[int, ...]:
 
 
 def _spread(values: Any, count: int) -> list[int]:
-    values = [values] if isinstance(values, int) else list(values)
-    return values * count if len(values) == 1 else values
+    listed: list[int] = [values] if isinstance(values, int) else list(values)
+    return listed * count if len(listed) == 1 else listed
 
 
 def _convolution(
@@ -347,7 +347,7 @@ def _select(x: Array, dim: int, index: int) -> Array:
     return lax.index_in_dim(x, index, dim % x.ndim, keepdims=False)
 
 
-def _split(x: Array, sizes: Sequence[int], dim: int = 0) -> list[Array]:
+def _split(x: Array, sizes: Sequence[int], dim: int = 0) -> Array:
     return jnp.split(x, np.cumsum(sizes)[:-1].tolist(), axis=dim)
 
 
