@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kernelmill.backends.launches import Buffer, Output
-from kernelmill.tensors.blob import FILE_NAME, Blob
+from kernelmill.tensors.blob import Blob
 from kernelmill.tensors.layout import Layout, item_size, lay_out
 
 Bytes = npt.NDArray[np.uint8]
@@ -32,14 +32,12 @@ class Buffers:
                 return index
         return None
 
-    def write(self, outputs: list[Output]) -> int:
-        """A file with tensors that lie in the buffers, contiguous."""
+    def write(self, outputs: list[Output], file: int) -> None:
+        """Tensors that lie in the buffers, contiguous, into a file."""
         layout = lay_out([(output.dtype, output.shape) for output in outputs])
-        file = os.memfd_create(FILE_NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(file, layout.bytes)
         for output, place in zip(outputs, layout.tensors, strict=True):
             os.pwrite(file, np.ascontiguousarray(self.array(output)).tobytes(), place.offset)
-        return file
 
     def array(self, place: Output) -> npt.NDArray[Any]:
         """Raises ValueError where it reaches beyond its buffer."""
