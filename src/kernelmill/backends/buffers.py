@@ -1,5 +1,6 @@
 """The buffers of a traced call, with values in them. Runs inside cells only."""
 
+import mmap
 import os
 from typing import Any
 
@@ -21,7 +22,7 @@ class Buffers:
     def __init__(self, file: int, layout: Layout, buffers: list[Buffer]) -> None:
         self._given = Blob(os.dup(file), layout)
         self.bytes: list[Bytes] = [
-            self._tensor(index).copy() if index < len(layout.tensors) else _allocated(buffer)
+            _shared(self._tensor(index)) if index < len(layout.tensors) else _allocated(buffer)
             for index, buffer in enumerate(buffers)
         ]
 
@@ -61,4 +62,11 @@ class Buffers:
 
 def _allocated(buffer: Buffer) -> Bytes:
     size = buffer.count * item_size(buffer.dtype)
-    return np.full(size, 0 if buffer.zeroed else _POISON, np.uint8)
+    return _shared(np.full(size, 0 if buffer.zeroed else _POISON, np.uint8))
+
+
+def _shared(content: Bytes) -> Bytes:
+    """A copy that processes forked from this one may change for all of them."""
+    memory = np.frombuffer(mmap.mmap(-1, max(1, content.size)), np.uint8)[: content.size]
+    memory[:] = content
+    return memory

@@ -9,6 +9,7 @@ import importlib.util
 import os
 import re
 import shutil
+import sys
 import traceback
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ _DECORATOR = (
 _CYCLES = re.compile(r"Total Cycles\.*:\s*(\d+)")
 _FIGURE = re.compile(r"^\s*([A-Za-z][\w /%()-]*?)\.*:\s*([\d.]+)\s*(%?)\s*$", re.MULTILINE)
 _REPORT = "output/*/CostModelSimulationOutput/_simulate.stat.report.txt"
+_LOG = "log"
 _MOST_LOG = 4000
 _DIED = 3
 
@@ -87,74 +89,50 @@ class _Engine:
         self._runs = 0
 
     def run(self, message: Message) -> tuple[PyptoRan, tuple[int, ...]]:
-        """In a process of its own: the library works once in one, and may end it."""
         request = msgspec.convert(message.body["call"], RunRequest[PyptoTrace])
-        answer = os.memfd_create("answer", os.MFD_CLOEXEC)
-        outputs = os.memfd_create(FILE_NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        trace = request.trace
+        buffers = Buffers(message.files[0], request.layout, trace.buffers)
+        uses = [self._apart(call, buffers) for call in trace.calls]
+        ran = PyptoRan(uses=uses, mutated=buffers.mutated())
+        file = os.memfd_create(FILE_NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        buffers.write(trace.outputs, file)
+        buffers.close()
+        return ran, (file,)
+
+    def _apart(self, call: KernelCall, buffers: Buffers) -> CallUse:
+        """In a process of its own: the library works once in one, and may end it."""
         self._runs += 1
+        folder = self._scratch / f"run{self._runs}"
+        folder.mkdir()
         child = os.fork()
         if child == 0:
             try:
-                self._run(request, message.files[0], answer, outputs)
+                self._call(call, buffers, folder)
+                os._exit(0)
             finally:
                 os._exit(_DIED)
         _, status = os.waitpid(child, 0)
-        with os.fdopen(answer, "rb") as file:
-            file.seek(0)
-            said = file.read()
-        folder = self._scratch / f"run{self._runs}"
-        log = folder / "log"
-        text = log.read_text(errors="replace")[-_MOST_LOG:] if log.is_file() else ""
-        shutil.rmtree(folder, ignore_errors=True)
-        if os.waitstatus_to_exitcode(status) != 0 or not said:
-            raise CompilerRefuses(text or "the library ended its process")
-        return msgspec.json.decode(said, type=PyptoRan), (outputs,)
+        try:
+            reports = sorted(folder.glob(_REPORT))
+            if os.waitstatus_to_exitcode(status) != 0 or not reports:
+                said = (folder / _LOG).read_text(errors="replace")[-_MOST_LOG:]
+                raise CompilerRefuses(said or "the library ended its process")
+            return _use(call.kernel, reports[-1].read_text())
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
-    def _run(self, request: RunRequest[PyptoTrace], given: int, answer: int, outputs: int) -> None:
-        trace = request.trace
-        buffers = Buffers(given, request.layout, trace.buffers)
-        uses = [self._call(call, buffers) for call in trace.calls]
-        ran = PyptoRan(uses=uses, mutated=buffers.mutated())
-        buffers.write(trace.outputs, outputs)
-        os.write(answer, msgspec.json.encode(ran))
-        os._exit(0)
-
-    def _call(self, call: KernelCall, buffers: Buffers) -> CallUse:
-        """In a folder of its own, where the simulator leaves its report."""
-        folder = self._scratch / f"run{self._runs}"
-        folder.mkdir(exist_ok=True)
+    def _call(self, call: KernelCall, buffers: Buffers, folder: Path) -> None:
+        """The simulator leaves its report in the current folder; C++ prints where Python does."""
+        log = os.open(folder / _LOG, os.O_WRONLY | os.O_CREAT)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
         os.chdir(folder)
-        arguments = [_value(argument, buffers) for argument in call.arguments]
-        log = folder / "log"
-        with _output_to(log):
-            try:
-                self._kernels[call.kernel](*arguments)
-            except Exception:  # the library raises whatever it likes
-                traceback.print_exc()
-                raise
-        reports = sorted(folder.glob(_REPORT))
-        if not reports:
-            raise CompilerRefuses(log.read_text(errors="replace")[-_MOST_LOG:])
-        return _use(call.kernel, reports[-1].read_text())
-
-
-class _output_to:  # noqa: N801
-    """What C++ prints goes to a file."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        self._kept = [os.dup(1), os.dup(2)]
-        file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(file, 1)
-        os.dup2(file, 2)
-        os.close(file)
-
-    def __exit__(self, *_: object) -> None:
-        for number, kept in zip((1, 2), self._kept, strict=True):
-            os.dup2(kept, number)
-            os.close(kept)
+        try:
+            self._kernels[call.kernel](*(_value(one, buffers) for one in call.arguments))
+        except Exception:  # the library raises whatever it likes
+            traceback.print_exc()
+            sys.stderr.flush()
+            raise
 
 
 def _value(argument: Argument, buffers: Buffers) -> Any:
