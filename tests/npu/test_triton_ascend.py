@@ -47,7 +47,7 @@ WRONG = {
     "framework-compute": ("        return y", "        return y + 0"),
     "aliasing": ("        return y", "        return x"),
     "no-kernel": ("        gelu_kernel[(programs,)](x, y, count, BLOCK=block)", ""),
-    "mutation": ("(x, y, count", "(y, x, count"),
+    "mutation": ("](x, y, count", "](y, x, count"),
     "shape": ("        return y", "        return y.view(-1)"),
 }
 

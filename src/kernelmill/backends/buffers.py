@@ -1,5 +1,6 @@
 """The buffers of a traced call, with values in them. Runs inside cells only."""
 
+import mmap
 import os
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kernelmill.backends.launches import Buffer, Output
-from kernelmill.tensors.blob import FILE_NAME, Blob
+from kernelmill.tensors.blob import Blob
 from kernelmill.tensors.layout import Layout, item_size, lay_out
 
 Bytes = npt.NDArray[np.uint8]
@@ -21,7 +22,7 @@ class Buffers:
     def __init__(self, file: int, layout: Layout, buffers: list[Buffer]) -> None:
         self._given = Blob(os.dup(file), layout)
         self.bytes: list[Bytes] = [
-            self._tensor(index).copy() if index < len(layout.tensors) else _allocated(buffer)
+            _shared(self._tensor(index)) if index < len(layout.tensors) else _allocated(buffer)
             for index, buffer in enumerate(buffers)
         ]
 
@@ -32,14 +33,12 @@ class Buffers:
                 return index
         return None
 
-    def write(self, outputs: list[Output]) -> int:
-        """A file with tensors that lie in the buffers, contiguous."""
+    def write(self, outputs: list[Output], file: int) -> None:
+        """Tensors that lie in the buffers, contiguous, into a file."""
         layout = lay_out([(output.dtype, output.shape) for output in outputs])
-        file = os.memfd_create(FILE_NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(file, layout.bytes)
         for output, place in zip(outputs, layout.tensors, strict=True):
             os.pwrite(file, np.ascontiguousarray(self.array(output)).tobytes(), place.offset)
-        return file
 
     def array(self, place: Output) -> npt.NDArray[Any]:
         """Raises ValueError where it reaches beyond its buffer."""
@@ -63,4 +62,11 @@ class Buffers:
 
 def _allocated(buffer: Buffer) -> Bytes:
     size = buffer.count * item_size(buffer.dtype)
-    return np.full(size, 0 if buffer.zeroed else _POISON, np.uint8)
+    return _shared(np.full(size, 0 if buffer.zeroed else _POISON, np.uint8))
+
+
+def _shared(content: Bytes) -> Bytes:
+    """A copy that processes forked from this one may change for all of them."""
+    memory = np.frombuffer(mmap.mmap(-1, max(1, content.size)), np.uint8)[: content.size]
+    memory[:] = content
+    return memory

@@ -8,6 +8,9 @@ import ctypes
 import importlib.util
 import os
 import re
+import shutil
+import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +25,19 @@ from kernelmill.backends.pypto.protocol import Argument, CallUse, KernelCall, Py
 from kernelmill.backends.traced_session import RunRequest
 from kernelmill.sandbox.channel import Channel, Message
 from kernelmill.sandbox.serving import Server
+from kernelmill.tensors.blob import FILE_NAME
 
 _HEAD = "import pypto\n\n\n"
 _DECORATOR = (
     "@pypto.frontend.jit(runtime_options={'run_mode': pypto.RunMode.SIM}, "
-    "verify_options={'enable_pass_verify': True, 'pass_verify_save_tensor': True})\n"
+    "verify_options={'enable_pass_verify': True})\n"
 )
 _CYCLES = re.compile(r"Total Cycles\.*:\s*(\d+)")
 _FIGURE = re.compile(r"^\s*([A-Za-z][\w /%()-]*?)\.*:\s*([\d.]+)\s*(%?)\s*$", re.MULTILINE)
 _REPORT = "output/*/CostModelSimulationOutput/_simulate.stat.report.txt"
+_LOG = "log"
 _MOST_LOG = 4000
+_DIED = 3
 
 
 class CompilerRefuses(Exception):
@@ -86,49 +92,47 @@ class _Engine:
         request = msgspec.convert(message.body["call"], RunRequest[PyptoTrace])
         trace = request.trace
         buffers = Buffers(message.files[0], request.layout, trace.buffers)
-        uses = [self._call(call, buffers) for call in trace.calls]
+        uses = [self._apart(call, buffers) for call in trace.calls]
         ran = PyptoRan(uses=uses, mutated=buffers.mutated())
-        file = buffers.write(trace.outputs)
+        file = os.memfd_create(FILE_NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        buffers.write(trace.outputs, file)
         buffers.close()
         return ran, (file,)
 
-    def _call(self, call: KernelCall, buffers: Buffers) -> CallUse:
-        """In a folder of its own, where the simulator leaves its report."""
+    def _apart(self, call: KernelCall, buffers: Buffers) -> CallUse:
+        """In a process of its own: the library works once in one, and may end it."""
         self._runs += 1
         folder = self._scratch / f"run{self._runs}"
         folder.mkdir()
-        os.chdir(folder)
-        arguments = [_value(argument, buffers) for argument in call.arguments]
-        log = folder / "log"
-        with _output_to(log):
+        child = os.fork()
+        if child == 0:
             try:
-                self._kernels[call.kernel](*arguments)
-            except Exception as error:  # the library raises whatever it likes
-                said = log.read_text(errors="replace")[-_MOST_LOG:]
-                raise CompilerRefuses(f"{error}\n{said}") from error
-        reports = sorted(folder.glob(_REPORT))
-        if not reports:
-            raise CompilerRefuses(log.read_text(errors="replace")[-_MOST_LOG:])
-        return _use(call.kernel, reports[-1].read_text())
+                self._call(call, buffers, folder)
+                os._exit(0)
+            finally:
+                os._exit(_DIED)
+        _, status = os.waitpid(child, 0)
+        try:
+            reports = sorted(folder.glob(_REPORT))
+            if os.waitstatus_to_exitcode(status) != 0 or not reports:
+                said = (folder / _LOG).read_text(errors="replace")[-_MOST_LOG:]
+                raise CompilerRefuses(said or "the library ended its process")
+            return _use(call.kernel, reports[-1].read_text())
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
-
-class _output_to:  # noqa: N801
-    """What C++ prints goes to a file."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        self._kept = [os.dup(1), os.dup(2)]
-        file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(file, 1)
-        os.dup2(file, 2)
-        os.close(file)
-
-    def __exit__(self, *_: object) -> None:
-        for number, kept in zip((1, 2), self._kept, strict=True):
-            os.dup2(kept, number)
-            os.close(kept)
+    def _call(self, call: KernelCall, buffers: Buffers, folder: Path) -> None:
+        """The simulator leaves its report in the current folder; C++ prints where Python does."""
+        log = os.open(folder / _LOG, os.O_WRONLY | os.O_CREAT)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        os.chdir(folder)
+        try:
+            self._kernels[call.kernel](*(_value(one, buffers) for one in call.arguments))
+        except Exception:  # the library raises whatever it likes
+            traceback.print_exc()
+            sys.stderr.flush()
+            raise
 
 
 def _value(argument: Argument, buffers: Buffers) -> Any:

@@ -82,7 +82,7 @@ def _check(kernel: ast.FunctionDef, file: str) -> Iterator[Finding]:
                 yield Finding("kernel-language", where, what, _PLAINLY)
 
 
-def _objection(node: ast.AST, known: set[str]) -> str:
+def _objection(node: ast.AST, known: frozenset[str]) -> str:
     if isinstance(node, ast.stmt) and not isinstance(node, _STATEMENTS):
         return f"uses {type(node).__name__.lower()} in a kernel"
     if isinstance(node, ast.expr) and not isinstance(node, _EXPRESSIONS):

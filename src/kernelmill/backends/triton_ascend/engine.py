@@ -3,6 +3,7 @@
 Runs inside a cell, under the Python of the tool chain.
 """
 
+import os
 import re
 import subprocess
 from importlib.util import find_spec
@@ -28,6 +29,7 @@ from kernelmill.backends.triton_ascend.protocol import (
 )
 from kernelmill.sandbox.channel import Channel, Message
 from kernelmill.sandbox.serving import Server
+from kernelmill.tensors.blob import FILE_NAME
 
 _OPTIONS = (
     "--enable-auto-multi-buffer=true", "--enable-auto-bind-sub-block=true",
@@ -65,7 +67,8 @@ class _Engine:
         memories = [Memory(f"tensor {i}", data) for i, data in enumerate(buffers.bytes)]
         uses = [_use(programs[one.kernel], one, memories) for one in trace.launches]
         ran = HivmRan(uses=uses, mutated=buffers.mutated())
-        file = buffers.write(trace.outputs)
+        file = os.memfd_create(FILE_NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        buffers.write(trace.outputs, file)
         buffers.close()
         return ran, (file,)
 
