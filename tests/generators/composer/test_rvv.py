@@ -80,8 +80,8 @@ _OTHER_LOOPS: dict[str, Choice] = {
     "accumulate": "double", "lanes": 32, "specialise": False,
 }  # fmt: skip
 _OTHER_TILES: dict[str, Choice] = {
-    "tile": "12x2", "operand": "packed", "side": "rows", "depth_steps": 1, "tail": "all-masked",
-    "accumulate": "double",
+    "tile": "4x4", "operand": "packed", "side": "rows", "depth_steps": 1, "tail": "all-masked",
+    "accumulate": "double", "specialise": False,
 }  # fmt: skip
 _MATRICES = ((40, 70), (70, 33)), ((5, 7), (7, 3))
 CASES = {

@@ -25,7 +25,7 @@ CATALOGUE: Catalogue = {
         "a product and a sum a term, or both at once with every constant in a vector",
     ),
     "tile": Decision(
-        ("auto", "6x4", "12x2", "4x4", "7x4", "2x8", "3x8", "24x1"),
+        ("auto", "6x4", "12x2", "4x4", "7x4", "2x8", "3x8", "8x2"),
         "register tile of a contraction: rows x registers to a vector of columns",
     ),
     "depth_steps": Decision((4, 1, 2, 8), "steps of a contraction's depth to one turn of its loop"),
