@@ -20,6 +20,7 @@ from kernelmill.tasks.task import Task
 from kernelmill.tensors.arguments import InitArguments
 
 _RULES = PythonRules(language=LANGUAGE, expressions=frozenset({DECORATOR}))
+_ALOUD = "kernelmill.backends.pypto.logging_aloud"
 _BUILDING = "kernelmill.backends.pypto.calculator"
 _BUILD_SECONDS = 1800.0
 _THREADS = 1
@@ -106,7 +107,7 @@ class PyptoBackend(ModelledBackend):
         """A warm process with PyPTO in it, under its own Python; and its interpreter, built."""
         with self._warming:
             if self._warm is None:
-                modules = (TRACING, ENGINE, _BUILDING)
+                modules = (_ALOUD, TRACING, ENGINE, _BUILDING)
                 self._warm = Zygote(modules, _THREADS, self.environment.python)
                 self._calculator = self._built_calculator(self._warm)
             return self._warm
