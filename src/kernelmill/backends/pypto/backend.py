@@ -1,5 +1,6 @@
 """PyPTO: the vendor compiles, interprets and simulates; the judge compares what comes out."""
 
+import shutil
 import threading
 from pathlib import Path, PurePosixPath
 from typing import ClassVar
@@ -50,7 +51,11 @@ class PyptoBackend(ModelledBackend):
 
     def requirements(self) -> list[Requirement]:
         need = self.environment
-        return [Requirement("PyPTO", need.found, need.remedy), cache_requirement()]
+        tools = [
+            Requirement(tool, shutil.which(tool) or "", f"apt-get install {tool}")
+            for tool in ("cmake", "g++")
+        ]
+        return [Requirement("PyPTO", need.found, need.remedy), *tools, cache_requirement()]
 
     def toolchain(self) -> str:
         self.environment.demand()
