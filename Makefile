@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-TOOLCHAINS := pallas triton_ascend
+TOOLCHAINS := pallas triton_ascend pypto
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: help run test check test-fast test-compiler test-gpu test-npu test-model test-faults \

@@ -70,7 +70,10 @@ def test_an_undecorated_function_is_no_kernel() -> None:
 
 
 def test_an_overflow_says_which_memory_and_what_to_do() -> None:
-    message = "RuntimeError\n[ERROR] Alloc tensor size [1048576] exceeds MEM_UB size [196608]!"
+    message = (
+        "[ERROR] PYPTO(6):2026-11-15 17:55:36.514 [schedule_base.h:347][PASS]:"
+        "[OoOScheduleBase.Operation]:Alloc tensor [68] size [1048576] exceeds MEM_UB size [196608]!"
+    )
     failure = run_failure(Failed("CompilerRefuses", message, []))
     assert failure.kind == "ub-overflow"
     assert "1048576 bytes of UB, which has 196608" in failure.summary

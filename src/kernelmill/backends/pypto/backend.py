@@ -1,5 +1,6 @@
 """PyPTO: the vendor compiles, interprets and simulates; the judge compares what comes out."""
 
+import shutil
 import threading
 from pathlib import Path, PurePosixPath
 from typing import ClassVar
@@ -20,6 +21,7 @@ from kernelmill.tasks.task import Task
 from kernelmill.tensors.arguments import InitArguments
 
 _RULES = PythonRules(language=LANGUAGE, expressions=frozenset({DECORATOR}))
+_ALOUD = "kernelmill.backends.pypto.logging_aloud"
 _BUILDING = "kernelmill.backends.pypto.calculator"
 _BUILD_SECONDS = 1800.0
 _THREADS = 1
@@ -49,7 +51,11 @@ class PyptoBackend(ModelledBackend):
 
     def requirements(self) -> list[Requirement]:
         need = self.environment
-        return [Requirement("PyPTO", need.found, need.remedy), cache_requirement()]
+        tools = [
+            Requirement(tool, shutil.which(tool) or "", f"apt-get install {tool}")
+            for tool in ("cmake", "g++")
+        ]
+        return [Requirement("PyPTO", need.found, need.remedy), *tools, cache_requirement()]
 
     def toolchain(self) -> str:
         self.environment.demand()
@@ -106,7 +112,7 @@ class PyptoBackend(ModelledBackend):
         """A warm process with PyPTO in it, under its own Python; and its interpreter, built."""
         with self._warming:
             if self._warm is None:
-                modules = (TRACING, ENGINE, _BUILDING)
+                modules = (_ALOUD, TRACING, ENGINE, _BUILDING)
                 self._warm = Zygote(modules, _THREADS, python=self.environment.python)
                 self._calculator = self._built_calculator(self._warm)
             return self._warm

@@ -7,11 +7,11 @@ from kernelmill.backends.misuse import misuse
 from kernelmill.backends.modelled import RunFailed
 from kernelmill.sandbox.serving import Failed
 
-_OVERFLOW = re.compile(r"[Aa]lloc tensor size \[(\d+)\] exceeds (MEM_\w+) size \[(\d+)\]")
-_TELLING = re.compile(r"ERROR|[Ee]rror|exceed|invalid|not support|must ", re.ASCII)
-_STAMP = re.compile(
-    r"\[(?:ERROR|EVENT)\]|\[?\d{4}-\d\d-\d\d[- T][\d:.]+\]?|\[\w+\.cpp:\d+\]|\[\d+\]"
+_OVERFLOW = re.compile(
+    r"[Aa]lloc tensor (?:\[\d+\] )?size \[(\d+)\] exceeds (MEM_\w+) size \[(\d+)\]"
 )
+_TELLING = re.compile(r"ERROR|[Ee]rror|exceed|invalid|not support|must ", re.ASCII)
+_STAMP = re.compile(r"^\[ERROR\] PYPTO\(\d+\):[\d\s:.-]+(?:\[[^\]]*\]:?)*")
 _MOST_LINES = 6
 _WIDTH = 240
 

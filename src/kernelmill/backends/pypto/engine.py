@@ -36,7 +36,8 @@ _CYCLES = re.compile(r"Total Cycles\.*:\s*(\d+)")
 _FIGURE = re.compile(r"^\s*([A-Za-z][\w /%()-]*?)\.*:\s*([\d.]+)\s*(%?)\s*$", re.MULTILINE)
 _REPORT = "output/*/CostModelSimulationOutput/_simulate.stat.report.txt"
 _LOG = "log"
-_MOST_LOG = 4000
+_TELLING = re.compile(r"ERROR|[Ee]rror|exceed|not support")
+_NOISE = re.compile(r"Failed to open file|Errcode|^\s+(?:File |raise )")
 _DIED = 3
 
 
@@ -46,7 +47,6 @@ class CompilerRefuses(Exception):
 
 def run_engine(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
     """Entry. File of the first message: the interpreter."""
-    os.environ["ASCEND_SLOG_PRINT_TO_STDOUT"] = "1"
     library = Path(scratch) / "calculator.so"
     with os.fdopen(channel.receive().files[0], "rb") as file:
         library.write_bytes(file.read())
@@ -115,7 +115,7 @@ class _Engine:
         try:
             reports = sorted(folder.glob(_REPORT))
             if os.waitstatus_to_exitcode(status) != 0 or not reports:
-                said = (folder / _LOG).read_text(errors="replace")[-_MOST_LOG:]
+                said = _telling((folder / _LOG).read_text(errors="replace"))
                 raise CompilerRefuses(said or "the library ended its process")
             return _use(call.kernel, reports[-1].read_text())
         finally:
@@ -133,6 +133,12 @@ class _Engine:
             traceback.print_exc()
             sys.stderr.flush()
             raise
+
+
+def _telling(log: str) -> str:
+    """The first lines that speak of errors: those behind them are consequences."""
+    lines = [line[:300] for line in log.splitlines() if _TELLING.search(line)]
+    return "\n".join(line for line in dict.fromkeys(lines) if not _NOISE.search(line))[:1800]
 
 
 def _value(argument: Argument, buffers: Buffers) -> Any:
