@@ -58,7 +58,7 @@ ON_BASIC = (
     Arm("refine", "refine"),
     Arm("similarity only", "value:rank=similarity"),
     Arm("value", "value"),
-    Arm("value, overall", "value:values=overall"),
+    Arm("value, by family", "value:values=family"),
     Arm("value, unshared", "value:share=task"),
 )
 ON_FUSED = (

@@ -34,7 +34,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rank: Literal["value", "similarity"] = "value"
     share: Literal["all", "task"] = "all"
     """Whether items of other tasks are shown."""
-    values: Literal["family", "overall"] = "family"
+    values: Literal["overall", "family"] = "overall"
     """Whether an item has a value of its own for each family of tasks."""
     family_prior: float = 3.0
     """Visits a family needs before its own value outweighs the overall one."""
