@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: help run test check test-fast test-compiler test-gpu test-model test-faults test-suites \
-	test-skills bench docs setup-system clean
+	test-skills bench docs setup-system setup-rvv clean
 
 help:
 	@echo "make run           install, then make kernels for the starter suite"
@@ -20,6 +20,7 @@ help:
 	@echo "make bench         the benchmarks, one after the other"
 	@echo "make docs          write docs/cli.md and docs/exploits.md anew"
 	@echo "make setup-system  install system packages (needs root)"
+	@echo "make setup-rvv     the same for the backend rvv"
 
 run: $(VENV)/installed
 	$(BIN)/kernelmill doctor
@@ -68,6 +69,10 @@ bench: $(VENV)/installed-dev
 docs: $(VENV)/installed-dev
 	$(BIN)/python docs/generate_cli.py
 	$(BIN)/python docs/generate_exploits.py
+
+setup-rvv:
+	apt-get update
+	apt-get install -y --no-install-recommends clang-19 lld-19 qemu-user g++-riscv64-linux-gnu
 
 setup-system:
 	apt-get update

@@ -1,5 +1,6 @@
 """Kernels for RISC-V vectors through all gates: honest ones pass, each mistake gets its name."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from kernelmill.judge import Gate, Judge, Settings, Verdict
 from kernelmill.tasks import Task, load_suite
 from rvv.kernels import TASK, candidate
 
+PROJECT = Path(__file__).parent.parent.parent
 EXAMPLES = sorted((get_backend("rvv").examples() / "starter").iterdir())
 
 
@@ -29,12 +31,20 @@ def test_every_example_passes(emulating: Judge, folder: Path) -> None:
     assert verdict.latency is not None and verdict.latency.over_eager.ratio > 1
 
 
+def test_the_example_of_the_page_passes(emulating: Judge) -> None:
+    page = (PROJECT / "docs" / "rvv.md").read_text()
+    (code,) = re.findall(r"```cpp\n(.*?)```", page, re.S)
+    task = emulating.describe(load_suite("basic/relu")[0])
+    verdict = emulating.verify(task, Candidate({"kernel.cpp": code}, Origin.FILE))
+    assert verdict.passed, [feedback.text() for feedback in verdict.feedback]
+
+
 def test_a_verdict_names_its_model(emulating: Judge, task: Task) -> None:
     verdict = emulating.verify(task, candidate())
     assert verdict.passed, [feedback.text() for feedback in verdict.feedback]
     assert verdict.latency is not None and verdict.modelled is not None
     assert verdict.latency.counted
-    assert verdict.latency.baseline == "plain loops by clang"
+    assert verdict.latency.baseline == "plain clang"
     assert verdict.latency.candidate_ms == verdict.modelled.cycles / 1e6
     assert sum(verdict.modelled.units.values()) == pytest.approx(1)
     assert "modelled cycles" in verdict.evidence.clock
@@ -55,10 +65,10 @@ MISTAKES = {
     "null": ((BEGIN, "    y[0] = *(volatile float*)nullptr;\n" + BEGIN), Gate.CORRECTNESS, "crash"),
     "wrong": (("2.0f", "2.1f"), Gate.CORRECTNESS, "numerical"),
     "unwritten": (("row < rows", "row < rows - 1"), Gate.CORRECTNESS, "numerical"),
-    "prints": (
-        (BEGIN, '    __builtin_puts("here");\n' + BEGIN), Gate.CORRECTNESS, "system-call"),
+    "aborts": (
+        (BEGIN, "    if (rows > 0) __builtin_abort();\n" + BEGIN), Gate.CORRECTNESS, "system-call"),
     "does-not-compile": (("2.0f", "two"), Gate.BUILD, "compile-error"),
-    "no-entry-point": (("model_new", "model_now"), Gate.BUILD, "no-kernel"),
+    "no-entry-point": (("model_new", "model_now"), Gate.INTEGRITY, "no-kernel"),
 }  # fmt: skip
 
 

@@ -10,6 +10,11 @@ def backend_names() -> tuple[str, ...]:
     return plugin_names(_GROUP)
 
 
+def plain_name(spec: str) -> str:
+    """Without the chip that `NAME:CHIP` asks for."""
+    return spec.partition(":")[0]
+
+
 def get_backend(name: str) -> Backend:
     """The backend behind an entry point, the built-in ones included."""
     backend: Backend = construct(_GROUP, "backend", name)

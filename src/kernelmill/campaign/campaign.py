@@ -32,7 +32,7 @@ def run_campaign(
     """
     backend = crew.judge.backend
     with workspace.writing() as transaction:
-        seed(Memory(transaction), backend.name, backend.guide())
+        seed(Memory(transaction), campaign.settings.backend, backend.guide())
     workspace.note(campaign, "begun", "")
     crew.generator.fund(CampaignPurse(workspace.expenses(campaign), limits.max_usd))
     with obeying_interrupts(limits):

@@ -42,7 +42,7 @@ class RvvBackend(ModelledBackend):
         "scalar instruction, one for every register a vector instruction works on, one for every "
         "element of a strided or indexed access or an ordered sum"
     )
-    baseline = "plain loops by clang"
+    baseline = "plain clang"
 
     @property
     def bits(self) -> int:
@@ -65,8 +65,13 @@ class RvvBackend(ModelledBackend):
 
     def toolchain(self) -> str:
         toolchain.demand(toolchain.COMPILER, toolchain.EMULATOR)
-        emulator = toolchain.version(toolchain.EMULATOR).partition(" (")[0]
-        return f"{toolchain.version(toolchain.COMPILER)}, {emulator}, VLEN {self.bits}"
+        return f"{toolchain.version(toolchain.COMPILER)}, {self._emulator}"
+
+    @property
+    def _emulator(self) -> str:
+        """Its version without the distribution's, and what it is set to."""
+        version = toolchain.version(toolchain.EMULATOR).partition(" (")[0]
+        return f"{version}, VLEN {self.bits}"
 
     def machine(self) -> tuple[str, ...]:
         return (
@@ -96,8 +101,7 @@ class RvvBackend(ModelledBackend):
 
     def _session(self, built: Built, zygote: Zygote) -> Session:
         artefacts = {**built.artefacts, toolchain.METER: self._meter(zygote)}
-        model = f"{toolchain.version(toolchain.EMULATOR)}, counted, VLEN {self.bits}"
-        return EmulatedSession(artefacts, self.bits, model, zygote)
+        return EmulatedSession(artefacts, self.bits, f"counted by {self._emulator}", zygote)
 
     def _build(self, files: dict[str, str], zygote: Zygote) -> Built:
         toolchain.demand(toolchain.COMPILER, toolchain.LINKER)

@@ -9,8 +9,9 @@ from elftools.elf.sections import SymbolTableSection
 
 from kernelmill.backends.base import Finding
 from kernelmill.backends.cpp.source_rules import Rule, check_text
+from kernelmill.candidate import KERNEL_FILE
 
-ENTRY_POINT = "model_new"
+_ENTRY_POINT = "model_new"
 _SOURCE: tuple[Rule, ...] = (
     ("clock", r"\b__builtin_read(?:cycle|steady)counter\b|\b\w*rd(?:cycle|time|instret)h?\b",
      "a kernel needs no clock"),
@@ -27,9 +28,17 @@ _CALLED_BY_THE_LIBRARY = "STT_LOOS"
 
 
 def check_sources(files: dict[str, str]) -> list[Finding]:
-    return [
+    findings = [
         finding for file, text in files.items() for finding in check_text(text, file, rules=_SOURCE)
     ]
+    if not any(re.search(rf"\b{_ENTRY_POINT}\s*\(", text) for text in files.values()):
+        findings.append(
+            Finding(
+                "no-kernel", KERNEL_FILE, f"does not define {_ENTRY_POINT}",
+                'define it as "kernelmill.h" declares it',
+            )
+        )  # fmt: skip
+    return findings
 
 
 def check_object(content: bytes) -> list[Finding]:
@@ -65,20 +74,13 @@ def _check_symbols(elf: ELFFile) -> list[Finding]:
     findings = [
         Finding(
             "symbol", "kernel.o", f"defines {symbol.name}",
-            f"make everything but {ENTRY_POINT} static, or put it in a namespace",
+            f"make everything but {_ENTRY_POINT} static, or put it in a namespace",
         )
         for symbol in defined
-        if symbol.name != ENTRY_POINT and not symbol.name.startswith("_Z")
+        if symbol.name != _ENTRY_POINT and not symbol.name.startswith("_Z")
     ]  # fmt: skip
     if any(s["st_info"]["type"] == _CALLED_BY_THE_LIBRARY for s in table.iter_symbols()):
         findings.append(
             Finding("constructor", "kernel.o", "has an indirect function", "call functions by name")
         )
-    if ENTRY_POINT not in {symbol.name for symbol in defined}:
-        findings.append(
-            Finding(
-                "no-kernel", "kernel.cpp", f"does not define {ENTRY_POINT}",
-                'define it as "kernelmill.h" declares it',
-            )
-        )  # fmt: skip
     return findings

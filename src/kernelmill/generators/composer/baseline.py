@@ -10,9 +10,10 @@ from kernelmill.generators.composer.emit.rvv.decisions import CATALOGUE
 from kernelmill.generators.composer.emit.rvv.program import RvvProgram
 from kernelmill.generators.composer.lowering.attention import in_products
 from kernelmill.generators.composer.values import Attention, Buffer, Value
+from kernelmill.generators.decisions import Decisions
 from kernelmill.tasks.task import Task
 
-_PLAIN = {"fuse": False, "specialise": False, "contract": "loops", "tail": "scalar"}
+_PLAIN: Decisions = {"fuse": False, "specialise": False, "contract": "loops", "tail": "scalar"}
 
 
 class PlainProgram(RvvProgram):

@@ -6,6 +6,7 @@ from typing import ClassVar, NamedTuple
 
 import msgspec
 
+from kernelmill.backends import plain_name
 from kernelmill.candidate import Candidate, Origin
 from kernelmill.errors import GeneratorUnavailable, UsageError
 from kernelmill.generators.base import Declined, Draft, Generator, Proposal
@@ -60,7 +61,7 @@ class Composer(Generator):
         self._lock = threading.Lock()
 
     def check(self, backend: str) -> None:
-        if backend not in EMITTERS:
+        if plain_name(backend) not in EMITTERS:
             raise GeneratorUnavailable(f"the composer does not write for backend {backend!r} yet")
 
     def write(self, proposal: Proposal) -> Draft:
@@ -92,7 +93,7 @@ class Composer(Generator):
         """Of the decisions that make a difference to its code."""
         key = proposal.task.digest, proposal.backend
         if key not in self._open:
-            emitter = EMITTERS[proposal.backend]
+            emitter = EMITTERS[plain_name(proposal.backend)]
             usual = Plan({}, emitter.catalogue)
             emitter.program(graph, usual).files(proposal.task)
             self._open[key] = {
@@ -121,6 +122,6 @@ class Composer(Generator):
 
 
 def _candidate(proposal: Proposal, graph: Graph, decisions: Decisions) -> Candidate:
-    emitter = EMITTERS[proposal.backend]
+    emitter = EMITTERS[plain_name(proposal.backend)]
     program = emitter.program(graph, Plan(decisions, emitter.catalogue))
     return Candidate(program.files(proposal.task), Origin.COMPOSER, proposal.task.id)

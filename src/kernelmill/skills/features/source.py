@@ -50,7 +50,7 @@ def _python_source(candidate: Candidate) -> Source:
 
 def _host_metrics(candidate: Candidate, backend: str, source: Source) -> Counter[str]:
     """What stands where kernels are started, not in one."""
-    model = read_python(candidate.files[MODEL_FILE])
+    model = read_python(candidate.files.get(MODEL_FILE, ""))
     if backend == CUDA:
         everything = joined(one.counts for same in source.functions.values() for one in same)
         return Counter(launches=everything["launches"])

@@ -23,12 +23,12 @@ extern "C" void model_new(const Tensor* inputs, const Tensor*, Tensor* outputs) 
     const float* x = static_cast<const float*>(inputs[0].data);
     float* y = static_cast<float*>(outputs[0].data);
     for (int64_t row = 0; row < rows; row++, x += columns, y += columns) {
-        float sum = 0.0f;
+        double sum = 0.0;  // in double: a row may be long
         for (size_t vl, i = 0; i < size_t(columns); i += vl) {
             vl = __riscv_vsetvl_e32m1(columns - i);
-            Floats v = __riscv_vfadd(scanned(__riscv_vle32_v_f32m1(x + i, vl), vl), sum, vl);
-            __riscv_vse32(y + i, v, vl);
-            sum = __riscv_vfmv_f(__riscv_vslidedown(v, vl - 1, vl));
+            Floats v = scanned(__riscv_vle32_v_f32m1(x + i, vl), vl);
+            __riscv_vse32(y + i, __riscv_vfadd(v, static_cast<float>(sum), vl), vl);
+            sum += __riscv_vfmv_f(__riscv_vslidedown(v, vl - 1, vl));
         }
     }
 }
