@@ -24,9 +24,9 @@ class Written(NamedTuple):
 
 
 def jax_dtype(name: str) -> np.dtype[Any]:
-    if name == "bfloat16":
-        return np.dtype(ml_dtypes.bfloat16)
-    return np.dtype(_NARROWED.get(name, name))
+    known: Any = ml_dtypes.bfloat16 if name == "bfloat16" else _NARROWED.get(name, name)
+    dtype: np.dtype[Any] = np.dtype(known)
+    return dtype
 
 
 def read_arrays(file: int, layout: Layout) -> list[npt.NDArray[Any]]:
