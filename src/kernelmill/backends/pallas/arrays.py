@@ -24,8 +24,8 @@ class Written(NamedTuple):
 
 
 def jax_dtype(name: str) -> np.dtype[Any]:
-    kind = ml_dtypes.bfloat16 if name == "bfloat16" else _NARROWED.get(name, name)
-    dtype: np.dtype[Any] = np.dtype(kind)
+    known: Any = ml_dtypes.bfloat16 if name == "bfloat16" else _NARROWED.get(name, name)
+    dtype: np.dtype[Any] = np.dtype(known)
     return dtype
 
 
