@@ -44,7 +44,7 @@ def test_mistakes_end_in_one_line_and_code_2(written: Path) -> None:
     assert "12 tasks for one candidate" in one_line_error(run("verify", "starter", written))
     task = written / "task.py"
     assert "no candidate" in one_line_error(run("verify", task, written / "nothing"))
-    assert "no model.py" in one_line_error(run("verify", task, written))
+    assert "neither model.py nor kernel.cpp" in one_line_error(run("verify", task, written))
     assert "ships no examples" in one_line_error(run("verify", task))
 
 

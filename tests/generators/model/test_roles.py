@@ -182,7 +182,7 @@ def test_the_optimizer_makes_it_faster() -> None:
         "You are a performance engineer who makes right kernels faster",
         "# The candidate as it stands",
         "It passed every gate.",
-        "latency: 0.8000 ms, eager PyTorch 1.0000 ms: 1.25x",
+        "latency: 0.8000 ms, eager 1.0000 ms: 1.25x",
         "[practice]",
         "Make it faster by one change",
     )
