@@ -61,7 +61,5 @@ def new(
 
 
 def _readiness(backend: Backend) -> str:
-    missing = [need for need in backend.requirements() if not need.found]
-    if not missing:
-        return "[green]yes[/green]"
-    return "[red]no[/red]: " + escape("; ".join(need.remedy for need in missing))
+    remedies = dict.fromkeys(need.remedy for need in backend.requirements() if not need.found)
+    return "[red]no[/red]: " + escape("; ".join(remedies)) if remedies else "[green]yes[/green]"

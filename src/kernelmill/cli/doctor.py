@@ -2,13 +2,16 @@
 
 import platform
 import sys
+from itertools import groupby
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from kernelmill import __version__
 from kernelmill.backends import backend_names, get_backend
+from kernelmill.backends.base import Requirement
 from kernelmill.sandbox import Features, Tier, probe_features
 
 _LOST = {
@@ -34,21 +37,29 @@ def doctor() -> None:
     )
     features = probe_features()
     console.print(_isolation(features))
-    usable = []
-    for name in backend_names():
-        backend = get_backend(name)
-        needs = backend.requirements()
-        table = Table("need", "found", "if missing", title=f"backend {name}: {backend.title}")
-        for need in needs:
-            found = need.found or "[red]missing[/red]"
-            table.add_row(need.name, found, "" if need.found else need.remedy)
-        console.print(table)
-        if all(need.found for need in needs):
-            usable.append(name)
+    needs = {name: get_backend(name).requirements() for name in backend_names()}
+    console.print(_backends(needs))
+    usable = [name for name, some in needs.items() if all(need.found for need in some)]
     if not usable or features.memory_reading:
         console.print("[red]not ready[/red]: see what is missing above")
         raise typer.Exit(1)
     console.print(f"[green]ready[/green] for {', '.join(usable)} ({sys.executable})")
+
+
+def _backends(needs: dict[str, list[Requirement]]) -> Table:
+    """What there is of those that are ready; of the others, what is missing."""
+    table = Table("backend", "need", "found, or how to get it", title="backends")
+    for name, some in needs.items():
+        table.add_section()
+        rows = [(need.name, escape(need.found)) for need in some]
+        if missing := [need for need in some if not need.found]:
+            rows = [
+                (", ".join(need.name for need in alike), f"[red]missing[/red]: {escape(remedy)}")
+                for remedy, alike in groupby(missing, lambda need: need.remedy)
+            ]
+        for number, row in enumerate(rows):
+            table.add_row("" if number else name, *row)
+    return table
 
 
 def _isolation(features: Features) -> Table:
