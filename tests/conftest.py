@@ -46,5 +46,5 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.fixture(scope="session")
 def judge() -> Iterator[Judge]:
     """One judge a test process; quick, since these tests are not about time."""
-    with Judge(get_backend("cpp"), Settings(rounds=6, seconds=20.0)) as judge:
+    with Judge(get_backend("cpp"), Settings(rounds=6, seconds=20.0, bench_bytes=2 << 30)) as judge:
         yield judge
