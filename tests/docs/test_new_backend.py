@@ -59,7 +59,7 @@ def test_the_way_leads_to_a_backend_that_conforms(tmp_path: Path) -> None:
             if words == ["pytest"]:
                 assert "skipped" not in done.stdout, done.stdout
             if words[-1] == "doctor":
-                assert "backend acme" in done.stdout
+                assert "acme" in done.stdout
     assert folder.name == "kernelmill-acme"
 
 
