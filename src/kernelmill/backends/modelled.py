@@ -5,7 +5,7 @@ names. Nothing of this is wall-clock time.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -111,3 +111,32 @@ class ModelledBackend(Backend):
         What it computes is checked like a candidate's. Raises BaselineMissing where there is none
         for this task.
         """
+
+
+def check_outputs(
+    found: Sequence[Kind], wanted: Sequence[Kind], widened: Mapping[str, str] | None = None
+) -> None:
+    """The form of what a kernel returns; `widened` types stand for the longer ones a chip lacks.
+
+    Raises RunFailed, without the sizes: some are secret.
+    """
+    if len(found) != len(wanted):
+        raise RunFailed(
+            "length", f"forward returns {len(found)} tensors, the reference {len(wanted)}", ()
+        )
+    for index, (kind, expected) in enumerate(zip(found, wanted, strict=True)):
+        name = f"output {index}" if len(wanted) > 1 else "the output"
+        if kind.shape != expected.shape:
+            raise RunFailed(
+                "shape", f"{name} has the wrong shape: {_difference(kind, expected)}", ()
+            )
+        if expected.dtype not in (kind.dtype, (widened or {}).get(kind.dtype)):
+            raise RunFailed("type", f"{name} is {kind.dtype}, not {expected.dtype}", ())
+
+
+def _difference(found: Kind, wanted: Kind) -> str:
+    if len(found.shape) != len(wanted.shape):
+        return f"{len(found.shape)} axes, not {len(wanted.shape)}"
+    pairs = zip(found.shape, wanted.shape, strict=True)
+    axes = [str(axis) for axis, (size, right) in enumerate(pairs) if size != right]
+    return f"other sizes along axis {', '.join(axes)}"

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from kernelmill.backends.asking import InsideFailed, ask, ask_for_files, close_files
 from kernelmill.backends.base import CandidateFailed
 from kernelmill.backends.launches import LoadRequest, Trace, TraceRequest, kinds_of
-from kernelmill.backends.modelled import RunFailed, Session
+from kernelmill.backends.modelled import RunFailed, Session, check_outputs
 from kernelmill.candidate import Candidate
 from kernelmill.sandbox import Cell, CellProtocolError, Limits, Policy, Zygote
 from kernelmill.sandbox.serving import Failed
@@ -141,17 +141,10 @@ class RunRequest(msgspec.Struct, Generic[_Trace]):
 
 def _check(trace: Trace, given: int, outputs: Sequence[Kind]) -> None:
     """The form of what forward returned."""
-    if len(trace.outputs) != len(outputs):
-        summary = f"forward returns {len(trace.outputs)} tensors, the reference {len(outputs)}"
-        raise RunFailed("length", summary, ())
-    for output, wanted in zip(trace.outputs, outputs, strict=True):
-        if output.shape != wanted.shape:
-            raise RunFailed("shape", f"an output is {list(output.shape)}", ())
-        if output.dtype != wanted.dtype:
-            raise RunFailed("type", f"an output is {output.dtype}, not {wanted.dtype}", ())
-        if output.buffer < given:
-            hint = "allocate the output"
-            raise RunFailed("aliasing", "an output shares memory with an input", (), hint)
+    check_outputs([Kind(output.dtype, output.shape) for output in trace.outputs], outputs)
+    if any(output.buffer < given for output in trace.outputs):
+        hint = "allocate the output"
+        raise RunFailed("aliasing", "an output shares memory with an input", (), hint)
 
 
 def _arrays(files: list[int], outputs: Sequence[Kind]) -> list[npt.NDArray[Any]]:

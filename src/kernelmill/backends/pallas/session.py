@@ -7,13 +7,14 @@ candidate's to say. Both see the same traced function: there is no other for the
 import os
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy.typing as npt
 
+from kernelmill.backends.asking import InsideFailed, ask, ask_for_files, close_files
 from kernelmill.backends.base import BuildFailed
-from kernelmill.backends.modelled import Estimate, RunFailed, Session
+from kernelmill.backends.modelled import Estimate, RunFailed, Session, check_outputs
 from kernelmill.backends.pallas.chips import CHIPS
 from kernelmill.backends.pallas.diagnostics import (
     compile_failure,
@@ -42,7 +43,6 @@ from kernelmill.sandbox import (
     Policy,
     Zygote,
 )
-from kernelmill.sandbox.serving import Failed
 from kernelmill.tasks.task import Kind
 from kernelmill.tensors.arguments import CallArguments, InitArguments
 from kernelmill.tensors.blob import Blob
@@ -56,34 +56,6 @@ _WATCHED_STEPS = 64
 """Grids of more steps are not searched for races: it would take minutes. Hidden shapes are smaller,
 so that most kernels are searched in some trial."""
 _WIDENED = {"int32": "int64", "float32": "float64"}
-_Answer = TypeVar("_Answer")
-
-
-class InsideFailed(Exception):
-    """The program in a cell says that something was raised."""
-
-    def __init__(self, failed: Failed) -> None:
-        self.failed = failed
-        super().__init__(f"{failed.error}: {failed.message}")
-
-
-def ask(
-    cell: Cell, body: dict[str, Any], kind: type[_Answer], seconds: float, *files: int
-) -> tuple[_Answer, list[int]]:
-    """One request. Raises InsideFailed or CellFailure."""
-    message = cell.request(body, seconds, files)
-    try:
-        if message.body.get("type") == "failed":
-            raise InsideFailed(msgspec.convert(message.body, Failed))
-        return msgspec.convert(message.body, kind), message.files
-    except msgspec.ValidationError as error:
-        close_files(message.files)
-        raise CellProtocolError(f"an answer out of form: {error}") from error
-
-
-def close_files(files: Sequence[int]) -> None:
-    for file in files:
-        os.close(file)
 
 
 class Signature(NamedTuple):
@@ -128,14 +100,14 @@ class TracedSession(Session):
         self, arguments: CallArguments, outputs: Sequence[Kind], seconds: float
     ) -> list[npt.NDArray[Any]]:
         current = self._prepare(arguments, seconds)
-        _check_kinds(current.taken.outputs, outputs)
+        check_outputs(current.taken.outputs, outputs, _WIDENED)
         if self.examined:
             self._compile(current)
         races = self.examined and current.taken.steps <= _WATCHED_STEPS
         request = RunRequest(arguments.tensors.layout, races)
         body = {"do": "run", "call": msgspec.to_builtins(request)}
         try:
-            ran, files = ask(self._engine, body, Ran, seconds, arguments.tensors.file)
+            ran, files = ask_for_files(self._engine, body, Ran, seconds, arguments.tensors.file)
         except InsideFailed as inside:
             raise run_failure(inside.failed) from inside
         if ran.race:
@@ -171,7 +143,7 @@ class TracedSession(Session):
 
     def _compile_now(self) -> Compiled:
         try:
-            return ask(self._engine, {"do": "compile"}, Compiled, self.compile_seconds)[0]
+            return ask(self._engine, {"do": "compile"}, Compiled, self.compile_seconds)
         except InsideFailed as inside:
             raise compile_failure(inside.failed) from inside
         except CellTimeout as failure:
@@ -213,7 +185,7 @@ class CandidateSession(TracedSession):
     def _bring(self, arguments: CallArguments, seconds: float) -> Taken:
         file = self._trace(arguments, seconds)
         try:
-            taken, _ = ask(self._engine, {"do": "take"}, Taken, _LOAD_SECONDS, file)
+            taken = ask(self._engine, {"do": "take"}, Taken, _LOAD_SECONDS, file)
         except InsideFailed as inside:
             raise RunFailed("no-kernel", inside.failed.message, ()) from inside
         finally:
@@ -229,37 +201,13 @@ class CandidateSession(TracedSession):
         request = TraceRequest(tensors, arguments.inputs, arguments.state)
         body = {"do": "trace", "call": msgspec.to_builtins(request)}
         try:
-            _, files = ask(self._tracer, body, dict, seconds)
+            _, files = ask_for_files(self._tracer, body, dict, seconds)
         except InsideFailed as inside:
             raise trace_failure(inside.failed) from inside
         if len(files) != 1:
             close_files(files)
             raise CellProtocolError("a trace without its file")
         return files[0]
-
-
-def _check_kinds(found: Sequence[Kind], wanted: Sequence[Kind]) -> None:
-    if len(found) != len(wanted):
-        raise RunFailed(
-            "length", f"forward returns {len(found)} tensors, the reference {len(wanted)}", ()
-        )
-    for index, (kind, expected) in enumerate(zip(found, wanted, strict=True)):
-        name = f"output {index}" if len(wanted) > 1 else "the output"
-        if kind.shape != expected.shape:
-            raise RunFailed(
-                "shape", f"{name} has the wrong shape: {_difference(kind, expected)}", ()
-            )
-        if expected.dtype not in (kind.dtype, _WIDENED.get(kind.dtype)):
-            raise RunFailed("type", f"{name} is {kind.dtype}, not {expected.dtype}", ())
-
-
-def _difference(found: Kind, wanted: Kind) -> str:
-    """Where shapes differ, without the sizes: some are secret."""
-    if len(found.shape) != len(wanted.shape):
-        return f"{len(found.shape)} axes, not {len(wanted.shape)}"
-    pairs = zip(found.shape, wanted.shape, strict=True)
-    axes = [str(axis) for axis, (size, right) in enumerate(pairs) if size != right]
-    return f"other sizes along axis {', '.join(axes)}"
 
 
 def _outputs(layout: Layout, files: list[int], wanted: Sequence[Kind]) -> list[npt.NDArray[Any]]:

@@ -16,6 +16,7 @@ from kernelmill.sandbox import Cell, Zygote
 from kernelmill.sandbox.serving import Failed
 from kernelmill.tasks.task import Kind
 from kernelmill.tensors.arguments import CallArguments, InitArguments
+from kernelmill.tensors.blob import in_memory
 from kernelmill.tensors.layout import item_size
 
 TRACING = "kernelmill.backends.pypto.tracing"
@@ -39,10 +40,8 @@ class SimulatedSession(TracedSession[PyptoTrace, PyptoRan]):
         super().__init__(candidate, init, zygote, facts)
 
     def furnish(self, engine: Cell) -> None:
-        file = os.memfd_create("calculator", os.MFD_CLOEXEC)
+        file = in_memory(self._calculator)
         try:
-            os.write(file, self._calculator)
-            os.lseek(file, 0, os.SEEK_SET)
             ask(engine, {}, dict, _FURNISH_SECONDS, file)
         finally:
             os.close(file)

@@ -1,10 +1,13 @@
-"""What a compiler makes of a task by itself: every operator a loop nest of its own."""
+"""What the composer writes when nobody tells it anything: baselines for chips without a compiler
+that reads the reference."""
 
 import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from kernelmill.backends.modelled import BaselineMissing
 from kernelmill.generators.base import Declined
-from kernelmill.generators.composer.composer import Composer
+from kernelmill.generators.composer.composer import EMITTERS, Composer
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.rvv.decisions import CATALOGUE
 from kernelmill.generators.composer.emit.rvv.program import RvvProgram
@@ -14,6 +17,7 @@ from kernelmill.generators.decisions import Decisions
 from kernelmill.tasks.task import Task
 
 _PLAIN: Decisions = {"fuse": False, "specialise": False, "contract": "loops", "tail": "scalar"}
+_IEEE: Decisions = {"precision": "ieee"}
 
 
 class PlainProgram(RvvProgram):
@@ -28,10 +32,22 @@ class PlainProgram(RvvProgram):
 
 
 def write_plain_rvv(task: Task) -> dict[str, str]:
-    """The baseline of the rvv backend. Raises BaselineMissing."""
+    """What clang makes of a task by itself: every operator a loop nest of its own."""
+    with _missing_where_declined():
+        return PlainProgram(_tracer().trace(task), Plan(_PLAIN, CATALOGUE)).files(task)
+
+
+def write_plain_triton(task: Task) -> dict[str, str]:
+    """Kernels in Triton, by the usual choices."""
+    emitter = EMITTERS["triton"]
+    with _missing_where_declined():
+        return emitter.program(_tracer().trace(task), Plan(_IEEE, emitter.catalogue)).files(task)
+
+
+@contextmanager
+def _missing_where_declined() -> Iterator[None]:
     try:
-        program = PlainProgram(_tracer().trace(task), Plan(_PLAIN, CATALOGUE))
-        return program.files(task)
+        yield
     except Declined as declined:
         raise BaselineMissing(str(declined)) from declined
 

@@ -5,13 +5,14 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from kernelmill.backends.asking import InsideFailed, ask_for_files, close_files
 from kernelmill.backends.base import BuildFailed
 from kernelmill.backends.cache import cache_key, load, store
 from kernelmill.backends.modelled import BaselineMissing, Estimate
 from kernelmill.backends.pallas.diagnostics import UNMODELLED
 from kernelmill.backends.pallas.modelling import MODEL
 from kernelmill.backends.pallas.protocol import Taken
-from kernelmill.backends.pallas.session import InsideFailed, TracedSession, ask, close_files
+from kernelmill.backends.pallas.session import TracedSession
 from kernelmill.backends.pallas.xla.graph import Graph
 from kernelmill.sandbox import Cell, CellFailure, Limits, Policy, Zygote
 from kernelmill.tasks.task import Kind, Task
@@ -107,6 +108,6 @@ def _answer(
     cell: Cell, body: dict[str, Any], kind: type[_Answer], *files: int
 ) -> tuple[_Answer, list[int]]:
     try:
-        return ask(cell, body, kind, _SECONDS, *files)
+        return ask_for_files(cell, body, kind, _SECONDS, *files)
     except InsideFailed as inside:
         raise BaselineMissing(str(inside)) from inside
