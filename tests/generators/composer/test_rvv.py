@@ -12,6 +12,7 @@ from kernelmill.backends import get_backend
 from kernelmill.backends.base import BuildFailed
 from kernelmill.backends.modelled import ModelledBackend
 from kernelmill.candidate import Candidate, Origin
+from kernelmill.generators.composer.baseline import PLAIN, PlainProgram
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.rvv.decisions import CATALOGUE
 from kernelmill.generators.composer.emit.rvv.loops import directed
@@ -106,16 +107,15 @@ def _inputs(shapes: Shapes) -> list[torch.Tensor]:
     return [torch.randn(shape, generator=generator) for shape in shapes]
 
 
-def _compose(case: Case) -> Candidate:
+def _compose(case: Case, program: type[RvvProgram] = RvvProgram) -> Candidate:
     shown = _inputs(case.shapes[0])
     with torch.no_grad():
         graph = trace_model(case.model, shown)
     state = {name: _kind(tensor) for name, tensor in case.model.state_dict().items()}
     variant = Variant({}, describe(shown, []), (), False)
     task = Task("t", "", "", "", "cpu", (variant,), (), (), state, (), 0)
-    return Candidate(
-        RvvProgram(graph, Plan(case.decisions, CATALOGUE)).files(task), Origin.COMPOSER
-    )
+    files = program(graph, Plan(case.decisions, CATALOGUE)).files(task)
+    return Candidate(files, Origin.COMPOSER)
 
 
 def _kind(tensor: torch.Tensor) -> Kind:
@@ -136,9 +136,19 @@ def _arguments(model: nn.Module, inputs: list[torch.Tensor]) -> CallArguments:
 @needs_rvv
 @pytest.mark.parametrize("name", CASES)
 def test_composed_operators_are_right(name: str, zygote: Zygote) -> None:
-    case, backend = CASES[name], get_backend("rvv")
+    _assert_right(CASES[name], _compose(CASES[name]), zygote)
+
+
+@needs_rvv
+@pytest.mark.parametrize("name", ["rows", "products", "attention"])
+def test_plain_loops_are_right(name: str, zygote: Zygote) -> None:
+    case = CASES[name]._replace(decisions=PLAIN)
+    _assert_right(case, _compose(case, PlainProgram), zygote)
+
+
+def _assert_right(case: Case, candidate: Candidate, zygote: Zygote) -> None:
+    backend = get_backend("rvv")
     assert isinstance(backend, ModelledBackend)
-    candidate = _compose(case)
     built = backend.build(candidate, zygote)
     init = InitArguments(Node(), Blob.ours(lay_out([])))
     with backend.open(candidate, built, init, zygote) as session, torch.no_grad():

@@ -16,7 +16,7 @@ from kernelmill.generators.composer.values import Attention, Buffer, Value
 from kernelmill.generators.decisions import Decisions
 from kernelmill.tasks.task import Task
 
-_PLAIN: Decisions = {"fuse": False, "specialise": False, "contract": "loops", "tail": "scalar"}
+PLAIN: Decisions = {"fuse": False, "specialise": False, "contract": "loops", "tail": "scalar"}
 _IEEE: Decisions = {"precision": "ieee"}
 
 
@@ -24,7 +24,10 @@ class PlainProgram(RvvProgram):
     """Loops as they are said: sums in any order, but no word to the compiler about vectors."""
 
     def _emit(self, value: Value, target: Buffer) -> None:
-        super()._emit(in_products(value) if isinstance(value, Attention) else value, target)
+        if isinstance(value, Attention):
+            self._store(in_products(value), target)
+        else:
+            super()._emit(value, target)
 
     def _directed(self, lines: list[str]) -> list[str]:
         demands = "#pragma clang loop"
@@ -34,7 +37,7 @@ class PlainProgram(RvvProgram):
 def write_plain_rvv(task: Task) -> dict[str, str]:
     """What clang makes of a task by itself: every operator a loop nest of its own."""
     with _missing_where_declined():
-        return PlainProgram(_tracer().trace(task), Plan(_PLAIN, CATALOGUE)).files(task)
+        return PlainProgram(_tracer().trace(task), Plan(PLAIN, CATALOGUE)).files(task)
 
 
 def write_plain_triton(task: Task) -> dict[str, str]:
