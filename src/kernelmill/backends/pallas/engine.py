@@ -70,7 +70,7 @@ class _Engine:
         return _taken(function, rules.object_to(function)), ()
 
     def translate(self, message: Message) -> tuple[Taken, tuple[int, ...]]:
-        """Take in a reference, at the precision that is asked of candidates."""
+        """Take in a reference, its products at a given precision."""
         with os.fdopen(os.dup(message.files[0]), "rb") as file:
             file.seek(0)
             graph = msgspec.json.decode(file.read(), type=Graph)
@@ -78,7 +78,7 @@ class _Engine:
         constants = [np.array(array) for array in read_arrays(message.files[1], layout)]
         tensors = msgspec.convert(message.body["tensors"], list[Kind])
         kinds = [jax.ShapeDtypeStruct(k.shape, jax_dtype(k.dtype)) for k in tensors]
-        with jax.default_matmul_precision("highest"):
+        with jax.default_matmul_precision(message.body["precision"]):
             self._function = jax.make_jaxpr(translate(graph, constants))(*kinds)
         self._interpreter = None
         return _taken(self._function, None), ()

@@ -23,6 +23,8 @@ from kernelmill.tensors.layout import Layout
 EXPORTING = "kernelmill.backends.pallas.xla.exporting"
 _POLICY = Policy(limits=Limits(memory_bytes=8 << 30))
 _SECONDS = 120.0
+_PRECISIONS = ("highest", "high", "default")
+"""Of products: what is asked of candidates, then cheaper ones."""
 _Answer = TypeVar("_Answer")
 
 
@@ -37,7 +39,7 @@ class BaselineSession(TracedSession):
     """Exports the reference for the shapes of a call, in one cell; translates it in another."""
 
     examined = False
-    compile_seconds = 600.0
+    compile_seconds = 180.0
 
     def __init__(self, chip: str, task: Task, zygote: Zygote, toolchain: Zygote) -> None:
         """Raises CellFailure or BaselineMissing."""
@@ -50,6 +52,7 @@ class BaselineSession(TracedSession):
             raise
         self._graph = b""
         """As it is said to the engine at the moment."""
+        self._precision = _PRECISIONS[0]
 
     def close(self) -> None:
         self._exporter.close()
@@ -72,14 +75,21 @@ class BaselineSession(TracedSession):
     def _estimate(
         self, arguments: CallArguments, outputs: Sequence[Kind], seconds: float
     ) -> Estimate:
-        """Where the profiler fails on an instruction of XLA's, XLA is charged for bytes alone."""
-        try:
-            return super().estimate(arguments, outputs, seconds)
-        except BuildFailed as failed:
-            if failed.kind != UNMODELLED:
-                raise
-        self._engine, self._current = self._start_engine(profiled=False), None
+        """Where the profiler fails, in XLA's favour: cheaper products, or bytes alone."""
+        for precision in _PRECISIONS:
+            self._precision = precision
+            try:
+                return _noted(super().estimate(arguments, outputs, seconds), precision)
+            except BuildFailed as failed:
+                if failed.kind == UNMODELLED:
+                    break
+            self._renew_engine(profiled=True)
+        self._renew_engine(profiled=False)
         return super().estimate(arguments, outputs, seconds)
+
+    def _renew_engine(self, profiled: bool) -> None:
+        self._engine.close()
+        self._engine, self._current = self._start_engine(profiled), None
 
     def _bring(self, arguments: CallArguments, seconds: float) -> Taken:
         tensors = arguments.tensors
@@ -97,11 +107,19 @@ class BaselineSession(TracedSession):
             "do": "translate",
             "layout": msgspec.to_builtins(exported.layout),
             "tensors": msgspec.to_builtins(kinds),
+            "precision": self._precision,
         }
         try:
             return _answer(self._engine, body, Taken, *files)[0]
         finally:
             close_files(files)
+
+
+def _noted(estimate: Estimate, precision: str) -> Estimate:
+    if precision == _PRECISIONS[0]:
+        return estimate
+    note = f"XLA's products at precision {precision}: more is too much for the profiler"
+    return msgspec.structs.replace(estimate, notes=(note, *estimate.notes))
 
 
 def _answer(
