@@ -7,7 +7,11 @@ from typing import NamedTuple
 import pytest
 
 from kernelmill.backends import get_backend
+from kernelmill.backends.base import BuildFailed
+from kernelmill.backends.pallas.protocol import Compiled
 from kernelmill.backends.pallas.session import CandidateSession
+from kernelmill.backends.pallas.xla import baseline
+from kernelmill.backends.pallas.xla.baseline import BaselineSession
 from kernelmill.candidate import Candidate, Origin, read_candidate
 from kernelmill.judge import Gate, Judge, Settings, Verdict
 from kernelmill.tasks import load_suite
@@ -110,6 +114,27 @@ def test_modelled_cycles_repeat(judge: Judge, double: Task) -> None:
         assert verdict.modelled is not None, said(verdict)
         cycles.add((verdict.modelled.cycles, verdict.modelled.bytes))
     assert len(cycles) == 1
+
+
+def test_a_baseline_too_hard_for_the_profiler_is_compiled_in_its_favour(
+    double: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    profiled: list[bool] = []
+    compile_now = BaselineSession._compile_now
+
+    def failing_at_first(session: BaselineSession) -> Compiled:
+        profiled.append(True)
+        if len(profiled) == 1:
+            raise BuildFailed("crash", "the compiler ended", ())
+        return compile_now(session)
+
+    monkeypatch.setattr(BaselineSession, "_compile_now", failing_at_first)
+    monkeypatch.setattr(baseline, "load", lambda key: None)
+    monkeypatch.setattr(baseline, "store", lambda key, content: None)
+    with Judge(get_backend("pallas"), SETTINGS) as judge:
+        verdict = judge.verify(double, kernel("honest"))
+    assert verdict.modelled is not None, said(verdict)
+    assert "precision high:" in verdict.modelled.notes[-1]
 
 
 @pytest.mark.parametrize("chip", ["v6e", "v5p"])

@@ -133,9 +133,14 @@ class ModelledBench(Bench[Session]):
                 baseline_cycles=self._baseline.cycles,
                 bytes=estimate.bytes,
                 units=estimate.units,
-                notes=estimate.notes,
+                notes=(*estimate.notes, *self._on_baseline()),
             ),
         )
+
+    def _on_baseline(self) -> list[str]:
+        """What is worth knowing of it first."""
+        assert self._baseline is not None
+        return [f"{self._backend.baseline}: {note}" for note in self._baseline.notes[:1]]
 
     def _latency(self, candidate: Estimate, baseline: Estimate) -> Latency:
         peak = self._backend.peak
