@@ -139,20 +139,23 @@ def dot_highest(left, right, along_left, along_right, batched):
 
 
 def dot_bf16(left, right, along_left, along_right, batched):
-    left, right = left.astype(jnp.bfloat16), right.astype(jnp.bfloat16)
-    return dot_general(left, right, along_left, along_right, batched)
+    """The matrix unit rounds what it is given."""
+    return dot_general(left, right, along_left, along_right, batched, lax.Precision.DEFAULT)
 
 
 def dot_bf16x3(left, right, along_left, along_right, batched):
     """The high halves, and each with the other's low half."""
-    tops = [side.astype(jnp.bfloat16) for side in (left, right)]
-    rests = [
-        (side - top.astype(jnp.float32)).astype(jnp.bfloat16)
-        for side, top in zip((left, right), tops, strict=True)
-    ]
+    tops = [high_half(side) for side in (left, right)]
+    rests = [side - top for side, top in zip((left, right), tops, strict=True)]
     along = along_left, along_right, batched
-    small = dot_general(tops[0], rests[1], *along) + dot_general(rests[0], tops[1], *along)
-    return small + dot_general(tops[0], tops[1], *along)
+    small = dot_bf16(tops[0], rests[1], *along) + dot_bf16(rests[0], tops[1], *along)
+    return small + dot_bf16(tops[0], tops[1], *along)
+
+
+def high_half(x):
+    """As a float still: rounded to as many bits as the matrix unit looks at."""
+    bits = lax.bitcast_convert_type(x, jnp.int32) + 32768
+    return lax.bitcast_convert_type(bits & -65536, jnp.float32)
 
 
 def phased(x, sizes, slides):
