@@ -1,65 +1,35 @@
 """ATen operators by name, and what they mean as values."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.decisions import Plan
-from kernelmill.generators.composer.graph import Extent, Graph, Node, Real, Reference, Size
+from kernelmill.generators.composer.graph import Extent, Graph, Node, Real, Size, Source
 from kernelmill.generators.composer.index import Index
+from kernelmill.generators.composer.lowering.walk import Walk, registering
 from kernelmill.generators.composer.values import CTYPES, Buffer, Literal, Map, Value, View
 
-Rule = Callable[["Lowering", Node], Value | Sequence[Value | None]]
-_RULES: dict[str, Rule] = {}
 
+class Lowering(Walk[Value]):
+    """Every node becomes a value."""
 
-def lowers(*names: str) -> Callable[[Rule], Rule]:
-    """Register a rule for operators of these names (`add.Tensor`, or `add` for all its forms)."""
-
-    def register(rule: Rule) -> Rule:
-        for name in names:
-            _RULES[name] = rule
-        return rule
-
-    return register
-
-
-class Lowering:
-    """One walk over a graph: every node becomes a value."""
+    rules: ClassVar[dict[str, Callable[..., Value | Sequence[Value | None]]]] = {}
+    dtypes = CTYPES
 
     def __init__(self, graph: Graph, plan: Plan, folds_places: bool = False) -> None:
-        self.graph = graph
-        self.plan = plan
         self.folds_places = folds_places
         """Whether the place of an extreme element is a fold along any axis."""
         self.numbers: dict[str, str] = {}
         """Real numbers computed from sizes, and their names in the program."""
-        self._values: dict[Reference, Value] = {}
-        for source in graph.sources:
-            if source.kind.dtype not in CTYPES:
-                raise Declined(f"tensors of type {source.kind.dtype}")
-            kind = source.kind
-            single = source.origin == "constant" and len(source.values) == 1
-            self._values[Reference(source.name)] = (
-                Literal(literal(source.values[0], kind.dtype), kind.dtype, kind.shape)
-                if single
-                else Buffer(f"in_{source.name}", kind.shape, kind.dtype)
-            )
+        super().__init__(graph, plan)
 
-    def run(self) -> list[Value]:
-        """The values of the graph's outputs."""
-        needed = wanted(self.graph)
-        for node in self.graph.nodes:
-            if node.name in needed:
-                self._lower(node)
-        return [self.value(output) for output in self.graph.outputs]
+    def _source(self, source: Source) -> Value:
+        kind = source.kind
+        if source.origin == "constant" and len(source.values) == 1:
+            return Literal(literal(source.values[0], kind.dtype), kind.dtype, kind.shape)
+        return Buffer(f"in_{source.name}", kind.shape, kind.dtype)
 
-    def value(self, argument: Any, dtype: str = "float32") -> Value:
-        """An argument as a value: a tensor, or a number of the given type."""
-        if isinstance(argument, Reference):
-            if argument not in self._values:
-                raise Declined(f"result {argument.part} of {argument.node}")
-            return self._values[argument]
+    def _number(self, argument: Any, dtype: str) -> Value:
         if isinstance(argument, Real):
             name = self.numbers.setdefault(argument.code, f"number_{len(self.numbers)}")
             return Literal(f"{CTYPES[dtype]}({name})", dtype)
@@ -70,18 +40,8 @@ class Lowering:
         shape = node.results[0].shape
         return [broadcast(self.value(argument, dtype), shape) for argument in arguments]
 
-    def _lower(self, node: Node) -> None:
-        rule = _RULES.get(node.op) or _RULES.get(node.op.partition(".")[0])
-        if rule is None:
-            raise Declined(f"the operator aten.{node.op}")
-        for kind in node.results:
-            if kind.dtype not in CTYPES:
-                raise Declined(f"aten.{node.op} with a result of type {kind.dtype}")
-        made = rule(self, node)
-        parts = [made] if isinstance(made, Value) else list(made)
-        for part, value in enumerate(parts):
-            if value is not None:
-                self._values[Reference(node.name, part)] = value
+
+lowers = registering(Lowering.rules)
 
 
 def literal(number: Any, dtype: str) -> str:
@@ -146,20 +106,3 @@ def axes_of(argument: Any, rank: int) -> list[int]:
         return list(range(rank))
     given = argument if isinstance(argument, list) else [argument]
     return sorted(axis % rank if rank else 0 for axis in given)
-
-
-def wanted(graph: Graph) -> set[str]:
-    """The nodes that the outputs depend on."""
-    found = {output.node for output in graph.outputs}
-    for node in reversed(graph.nodes):
-        if node.name in found:
-            found.update(_references([*node.arguments, *node.keywords.values()]))
-    return found
-
-
-def _references(argument: Any) -> set[str]:
-    if isinstance(argument, Reference):
-        return {argument.node}
-    if isinstance(argument, list):
-        return set().union(*(_references(item) for item in argument))
-    return set()

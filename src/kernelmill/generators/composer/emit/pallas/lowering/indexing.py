@@ -19,7 +19,7 @@ from kernelmill.generators.composer.index import product as product_of
 @lowers("gather")
 def _gather(lowering: Lowering, node: Node) -> Tensor:
     """One element of every line."""
-    tensor, places = lowering.tensor(node.arguments[0]), lowering.tensor(node.arguments[2])
+    tensor, places = lowering.value(node.arguments[0]), lowering.value(node.arguments[2])
     axis = node.arguments[1] % len(tensor.shape)
     if places.shape[axis].code != "1" or len(tensor.shape) != len(places.shape):
         raise Declined("aten.gather of several elements of a line")
@@ -44,7 +44,7 @@ def _rows(table: Tensor, places: Tensor, node: Node) -> Tensor:
 
 @lowers("embedding")
 def _embedding(lowering: Lowering, node: Node) -> Tensor:
-    table, places = (lowering.tensor(argument) for argument in node.arguments[:2])
+    table, places = (lowering.value(argument) for argument in node.arguments[:2])
     return _rows(table, places, node)
 
 
@@ -53,7 +53,7 @@ def _select(lowering: Lowering, node: Node) -> Tensor:
     table, axis, places = node.arguments
     if axis != 0:
         raise Declined("aten.index_select that is not of rows")
-    return _rows(lowering.tensor(table), lowering.tensor(places), node)
+    return _rows(lowering.value(table), lowering.value(places), node)
 
 
 @lowers("index.Tensor")
@@ -61,17 +61,17 @@ def _index(lowering: Lowering, node: Node) -> Tensor:
     table, places = node.arguments
     if len(places) != 1:
         raise Declined("aten.index.Tensor that is not of rows")
-    return _rows(lowering.tensor(table), lowering.tensor(places[0]), node)
+    return _rows(lowering.value(table), lowering.value(places[0]), node)
 
 
 @lowers("index_put")
 def _put(lowering: Lowering, node: Node) -> Tensor:
     """Rows added to rows."""
     base, places, values = node.arguments[:3]
-    target, update = lowering.tensor(base), lowering.tensor(values)
+    target, update = lowering.value(base), lowering.value(values)
     if not keyword(node, 3, "accumulate", False) or len(places) != 1 or len(target.shape) > 2:
         raise Declined("aten.index_put that does not add to rows")
-    hits = _targets(lowering.tensor(places[0]), target.shape[0])
+    hits = _targets(lowering.value(places[0]), target.shape[0])
     if len(target.shape) == 2:
         return pointwise("{0} + {1}", product(hits, update), target)
     added = fold(pointwise("{0} * {1}", hits, _line(update)), [1], "sum")

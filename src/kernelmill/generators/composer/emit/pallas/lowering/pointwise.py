@@ -64,13 +64,13 @@ _POWERS = {
 
 @lowers(*_UNARY)
 def _unary(lowering: Lowering, node: Node) -> Tensor:
-    tensor = cast(lowering.tensor(node.arguments[0]), node.results[0].dtype)
+    tensor = cast(lowering.value(node.arguments[0]), node.results[0].dtype)
     return pointwise(_UNARY[node.op], tensor)
 
 
 def _pair(lowering: Lowering, node: Node) -> list[Tensor]:
     """Two operands of one type: that of the tensors among them."""
-    kinds = [lowering.tensor(argument) for argument in node.arguments[:2]]
+    kinds = [lowering.value(argument) for argument in node.arguments[:2]]
     tensors = [t for t in kinds if not isinstance(t, Number)] or kinds
     dtype = "float32" if any(t.dtype == "float32" for t in tensors) else tensors[0].dtype
     if any(type(argument) is float for argument in node.arguments[:2]):
@@ -120,20 +120,20 @@ def _quotient(lowering: Lowering, node: Node) -> Tensor:
 
 @lowers("pow.Tensor_Scalar")
 def _power(lowering: Lowering, node: Node) -> Tensor:
-    tensor, exponent = lowering.tensor(node.arguments[0]), node.arguments[1]
+    tensor, exponent = lowering.value(node.arguments[0]), node.arguments[1]
     template = _POWERS.get(exponent) if isinstance(exponent, int | float) else None
     return pointwise(template or f"jnp.power({{0}}, {number(exponent)})", tensor)
 
 
 @lowers("clamp", "hardtanh")
 def _clamp(lowering: Lowering, node: Node) -> Tensor:
-    tensor = lowering.tensor(node.arguments[0])
+    tensor = lowering.value(node.arguments[0])
     default = (-1.0, 1.0) if node.op == "hardtanh" else (None, None)
     least = keyword(node, 1, "min", default[0])
     most = keyword(node, 2, "max", default[1])
     for bound, function in ((least, "maximum"), (most, "minimum")):
         if bound is not None:
-            limit = cast(lowering.tensor(bound), tensor.dtype)
+            limit = cast(lowering.value(bound), tensor.dtype)
             tensor = pointwise(f"jnp.{function}({{0}}, {{1}})", tensor, limit)
     return tensor
 
@@ -141,9 +141,7 @@ def _clamp(lowering: Lowering, node: Node) -> Tensor:
 @lowers("gelu")
 def _gelu(lowering: Lowering, node: Node) -> Tensor:
     tanh = keyword(node, 1, "approximate", "none") == "tanh"
-    return pointwise(
-        f"{'gelu_tanh' if tanh else 'gelu'}({{0}})", lowering.tensor(node.arguments[0])
-    )
+    return pointwise(f"{'gelu_tanh' if tanh else 'gelu'}({{0}})", lowering.value(node.arguments[0]))
 
 
 @lowers("elu")
@@ -153,31 +151,31 @@ def _elu(lowering: Lowering, node: Node) -> Tensor:
     scaled = "{0}" if inner == 1 else f"{{0}} * {number(inner)}"
     code = f"jnp.where({{0}} > 0, {{0}} * {number(scale)}, "
     code += f"expm1({scaled}) * {number(alpha * scale)})"
-    return pointwise(code, lowering.tensor(node.arguments[0]))
+    return pointwise(code, lowering.value(node.arguments[0]))
 
 
 @lowers("leaky_relu")
 def _leaky_relu(lowering: Lowering, node: Node) -> Tensor:
     slope = number(keyword(node, 1, "negative_slope", 0.01))
     return pointwise(
-        f"jnp.where({{0}} > 0, {{0}}, {{0}} * {slope})", lowering.tensor(node.arguments[0])
+        f"jnp.where({{0}} > 0, {{0}}, {{0}} * {slope})", lowering.value(node.arguments[0])
     )
 
 
 @lowers("isnan")
 def _isnan(lowering: Lowering, node: Node) -> Tensor:
-    return pointwise("{0} != {0}", lowering.tensor(node.arguments[0]), dtype="bool")
+    return pointwise("{0} != {0}", lowering.value(node.arguments[0]), dtype="bool")
 
 
 @lowers("logical_not", "bitwise_not")
 def _not(lowering: Lowering, node: Node) -> Tensor:
-    tensor = cast(lowering.tensor(node.arguments[0]), "bool")
+    tensor = cast(lowering.value(node.arguments[0]), "bool")
     return pointwise("jnp.logical_not({0})", tensor, dtype="bool")
 
 
 @lowers("where")
 def _where(lowering: Lowering, node: Node) -> Tensor:
-    condition, chosen, other = (lowering.tensor(argument) for argument in node.arguments)
+    condition, chosen, other = (lowering.value(argument) for argument in node.arguments)
     dtype = node.results[0].dtype
     return pointwise(
         "jnp.where({0}, {1}, {2})", condition, cast(chosen, dtype), cast(other, dtype), dtype=dtype
@@ -186,12 +184,12 @@ def _where(lowering: Lowering, node: Node) -> Tensor:
 
 @lowers("_to_copy")
 def _copied(lowering: Lowering, node: Node) -> Tensor:
-    return cast(lowering.tensor(node.arguments[0]), node.results[0].dtype)
+    return cast(lowering.value(node.arguments[0]), node.results[0].dtype)
 
 
 @lowers("clone", "alias", "lift_fresh_copy", "contiguous", "detach")
 def _same(lowering: Lowering, node: Node) -> Tensor:
-    return lowering.tensor(node.arguments[0])
+    return lowering.value(node.arguments[0])
 
 
 @lowers("full", "scalar_tensor", "full_like", "empty_permuted", "zeros_like", "ones_like")

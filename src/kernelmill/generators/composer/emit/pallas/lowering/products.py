@@ -61,13 +61,13 @@ def _read_apart(tensor: Tensor, others: Sequence[Tensor]) -> Tensor:
 
 @lowers("mm", "bmm")
 def _product(lowering: Lowering, node: Node) -> Tensor:
-    left, right = (lowering.tensor(argument) for argument in node.arguments)
+    left, right = (lowering.value(argument) for argument in node.arguments)
     return product(left, right)
 
 
 @lowers("addmm", "baddbmm")
 def _with_bias(lowering: Lowering, node: Node) -> Tensor:
-    bias, left, right = (lowering.tensor(argument) for argument in node.arguments)
+    bias, left, right = (lowering.value(argument) for argument in node.arguments)
     result: Tensor = product(left, right)
     for tensor, name in ((bias, "beta"), (result, "alpha")):
         factor = node.keywords.get(name, 1)
@@ -92,7 +92,7 @@ def unflattened(tensor: Tensor, shape: Sequence[Extent]) -> Tensor | None:
 
 @lowers("scaled_dot_product_attention")
 def _attention(lowering: Lowering, node: Node) -> Tensor:
-    query, key, value = (lowering.tensor(argument) for argument in node.arguments[:3])
+    query, key, value = (lowering.value(argument) for argument in node.arguments[:3])
     mask = keyword(node, 3, "attn_mask")
     causal = keyword(node, 5, "is_causal", False)
     scale = keyword(node, 6, "scale") or node.keywords.get("scale")
@@ -111,7 +111,7 @@ def _attention(lowering: Lowering, node: Node) -> Tensor:
         seen = pointwise("{0} >= {1}", row, column, dtype="bool")
         scores = pointwise("jnp.where({0}, {1}, -jnp.inf)", seen, scores, dtype="float32")
     if mask is not None:
-        scores = _masked(scores, lowering.tensor(mask))
+        scores = _masked(scores, lowering.value(mask))
     return reshape(product(softmax(scores, [len(scores.shape) - 1]), value), shape)
 
 

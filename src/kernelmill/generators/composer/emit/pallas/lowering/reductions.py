@@ -35,7 +35,7 @@ def _kept(node: Node, position: int = 2) -> bool:
 
 @lowers("sum", "amax", "amin", "prod.dim_int")
 def _fold(lowering: Lowering, node: Node) -> Tensor:
-    tensor = cast(lowering.tensor(node.arguments[0]), node.results[0].dtype)
+    tensor = cast(lowering.value(node.arguments[0]), node.results[0].dtype)
     axes = _axes(node, tensor)
     folded = fold(tensor, axes, _FOLDS[node.op.partition(".")[0]])
     return without(folded, axes, _kept(node))
@@ -43,7 +43,7 @@ def _fold(lowering: Lowering, node: Node) -> Tensor:
 
 @lowers("mean")
 def _mean(lowering: Lowering, node: Node) -> Tensor:
-    tensor = lowering.tensor(node.arguments[0])
+    tensor = lowering.value(node.arguments[0])
     axes = _axes(node, tensor)
     return without(mean(tensor, axes), axes, _kept(node))
 
@@ -64,7 +64,7 @@ def moments(lowering: Lowering, tensor: Tensor, axes: Sequence[int]) -> tuple[Te
 
 @lowers("var")
 def _variance(lowering: Lowering, node: Node) -> Tensor:
-    tensor = lowering.tensor(node.arguments[0])
+    tensor = lowering.value(node.arguments[0])
     axes = _axes(node, tensor)
     correction = keyword(node, 2, "correction", 1)
     _, variance = moments(lowering, tensor, axes)
@@ -77,7 +77,7 @@ def _variance(lowering: Lowering, node: Node) -> Tensor:
 
 @lowers("any")
 def _any(lowering: Lowering, node: Node) -> Tensor:
-    tensor = cast(cast(lowering.tensor(node.arguments[0]), "bool"), "float32")
+    tensor = cast(cast(lowering.value(node.arguments[0]), "bool"), "float32")
     axes = _axes(node, tensor)
     folded = pointwise("{0} > 0.0", fold(tensor, axes, "max"), dtype="bool")
     return without(folded, axes, _kept(node))
@@ -85,7 +85,7 @@ def _any(lowering: Lowering, node: Node) -> Tensor:
 
 @lowers("linalg_vector_norm")
 def _length(lowering: Lowering, node: Node) -> Tensor:
-    tensor = lowering.tensor(node.arguments[0])
+    tensor = lowering.value(node.arguments[0])
     order = keyword(node, 1, "ord", 2)
     axes = _axes(node, tensor, 2)
     kept = _kept(node, 3)
@@ -100,7 +100,7 @@ def _length(lowering: Lowering, node: Node) -> Tensor:
 @lowers("argmax", "argmin")
 def _place(lowering: Lowering, node: Node) -> Tensor:
     """The first of the places where the extreme element is."""
-    tensor = lowering.tensor(node.arguments[0])
+    tensor = lowering.value(node.arguments[0])
     given = keyword(node, 1, "dim")
     if given is None:
         raise Declined(f"aten.{node.op} over all axes")
@@ -119,13 +119,13 @@ def softmax(tensor: Tensor, axes: Sequence[int]) -> Tensor:
 
 @lowers("_softmax")
 def _softmax(lowering: Lowering, node: Node) -> Tensor:
-    tensor = lowering.tensor(node.arguments[0])
+    tensor = lowering.value(node.arguments[0])
     return softmax(tensor, [node.arguments[1] % len(tensor.shape)])
 
 
 @lowers("_log_softmax")
 def _log_softmax(lowering: Lowering, node: Node) -> Tensor:
-    tensor = lowering.tensor(node.arguments[0])
+    tensor = lowering.value(node.arguments[0])
     axes = [node.arguments[1] % len(tensor.shape)]
     shifted = pointwise("{0} - {1}", tensor, fold(tensor, axes, "max"))
     total = fold(pointwise("jnp.exp({0})", shifted), axes, "sum")
@@ -136,7 +136,7 @@ def _scaled(lowering: Lowering, tensor: Tensor, weight: Any, bias: Any, channels
     """Times a weight, plus a bias, which have `channels` axes behind their own."""
     for argument, code in ((weight, "{0} * {1}"), (bias, "{0} + {1}")):
         if argument is not None:
-            vector = lowering.tensor(argument)
+            vector = lowering.value(argument)
             placed = reshape(vector, [*vector.shape, *[ONE] * channels])
             tensor = pointwise(code, tensor, placed)
     return tensor
@@ -145,7 +145,7 @@ def _scaled(lowering: Lowering, tensor: Tensor, weight: Any, bias: Any, channels
 @lowers("native_layer_norm")
 def _layer_norm(lowering: Lowering, node: Node) -> list[Tensor | None]:
     source, shape, weight, bias, epsilon = node.arguments
-    tensor = lowering.tensor(source)
+    tensor = lowering.value(source)
     rank = len(tensor.shape)
     middle, variance = moments(lowering, tensor, range(rank - len(shape), rank))
     scale = pointwise(f"lax.rsqrt({{0}} + {number(epsilon)})", variance)
@@ -156,7 +156,7 @@ def _layer_norm(lowering: Lowering, node: Node) -> list[Tensor | None]:
 @lowers("native_group_norm")
 def _group_norm(lowering: Lowering, node: Node) -> list[Tensor | None]:
     source, weight, bias, _batch, _channels, _places, groups, epsilon = node.arguments
-    tensor = lowering.tensor(source)
+    tensor = lowering.value(source)
     batch, channels, *places = tensor.shape
     width = channels.value // int(groups)
     split = reshape(tensor, [batch, extent_of(int(groups)), extent_of(width), *places])
@@ -171,7 +171,7 @@ def _batch_norm(lowering: Lowering, node: Node) -> list[Tensor | None]:
     if node.op == "_native_batch_norm_legit":
         raise Declined("aten._native_batch_norm_legit that updates its statistics")
     source, weight, bias, _training, _momentum, epsilon = node.arguments
-    tensor = lowering.tensor(source)
+    tensor = lowering.value(source)
     rank = len(tensor.shape)
     middle, variance = moments(lowering, tensor, [0, *range(2, rank)])
     scale = pointwise(f"lax.rsqrt({{0}} + {number(epsilon)})", variance)
@@ -182,10 +182,10 @@ def _batch_norm(lowering: Lowering, node: Node) -> list[Tensor | None]:
 @lowers("_native_batch_norm_legit_no_training")
 def _batch_norm_running(lowering: Lowering, node: Node) -> list[Tensor | None]:
     source, weight, bias, middle, variance, _momentum, epsilon = node.arguments
-    tensor = lowering.tensor(source)
+    tensor = lowering.value(source)
     behind = len(tensor.shape) - 2
-    scale = pointwise(f"lax.rsqrt({{0}} + {number(epsilon)})", lowering.tensor(variance))
-    known = [lowering.tensor(middle), scale]
+    scale = pointwise(f"lax.rsqrt({{0}} + {number(epsilon)})", lowering.value(variance))
+    known = [lowering.value(middle), scale]
     placed = [reshape(vector, [*vector.shape, *[ONE] * behind]) for vector in known]
     normal = pointwise("({0} - {1}) * {2}", tensor, *placed)
     return [_scaled(lowering, normal, weight, bias, behind), None, None]
@@ -193,6 +193,6 @@ def _batch_norm_running(lowering: Lowering, node: Node) -> list[Tensor | None]:
 
 @lowers("cumsum", "cumprod", "logcumsumexp")
 def _running(lowering: Lowering, node: Node) -> Tensor:
-    tensor = cast(lowering.tensor(node.arguments[0]), node.results[0].dtype)
+    tensor = cast(lowering.value(node.arguments[0]), node.results[0].dtype)
     op = {"cumsum": "sum", "cumprod": "prod", "logcumsumexp": "logaddexp"}[node.op]
     return Scan(tensor, node.arguments[1] % len(tensor.shape), op)

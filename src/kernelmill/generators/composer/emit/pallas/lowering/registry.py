@@ -1,10 +1,8 @@
 """ATen operators by name, and what they mean as tensors."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-from kernelmill.generators.base import Declined
-from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.pallas.tensors import (
     ONE,
     Broadcast,
@@ -18,75 +16,34 @@ from kernelmill.generators.composer.emit.pallas.tensors import (
     same_sizes,
 )
 from kernelmill.generators.composer.emit.triton.code import host
-from kernelmill.generators.composer.graph import Extent, Graph, Node, Real, Reference, Size
-from kernelmill.generators.composer.lowering.registry import axes_of, extent_of, keyword, wanted
+from kernelmill.generators.composer.graph import Extent, Real, Size, Source
+from kernelmill.generators.composer.lowering.registry import axes_of, extent_of, keyword
+from kernelmill.generators.composer.lowering.walk import Walk, registering
 
 __all__ = ["Lowering", "axes_of", "cast", "extent_of", "keyword", "lowers", "number"]
-
-Rule = Callable[["Lowering", Node], Tensor | Sequence[Tensor | None]]
-_RULES: dict[str, Rule] = {}
 
 DTYPES = {"float32": "jnp.float32", "int64": "jnp.int32", "int32": "jnp.int32", "bool": "jnp.bool_"}
 """A TPU has no wide integers: indices are 32 bits."""
 _INFINITE = {"inf": "jnp.inf", "-inf": "-jnp.inf", "nan": "jnp.nan"}
 
 
-def lowers(*names: str) -> Callable[[Rule], Rule]:
-    """Register a rule for operators of these names (`add.Tensor`, or `add` for all its forms)."""
+class Lowering(Walk[Tensor]):
+    """Every node becomes a tensor."""
 
-    def register(rule: Rule) -> Rule:
-        for name in names:
-            _RULES[name] = rule
-        return rule
+    rules: ClassVar[dict[str, Callable[..., Tensor | Sequence[Tensor | None]]]] = {}
+    dtypes = DTYPES
 
-    return register
+    def _source(self, source: Source) -> Tensor:
+        kind = source.kind
+        if source.origin == "constant" and len(source.values) == 1:
+            return Number(number(source.values[0]), kind.dtype, kind.shape)
+        return Stored(source.name, kind.shape, kind.dtype)
 
-
-class Lowering:
-    """One walk over a graph: every node becomes a tensor."""
-
-    def __init__(self, graph: Graph, plan: Plan) -> None:
-        self.graph = graph
-        self.plan = plan
-        self._tensors: dict[Reference, Tensor] = {}
-        for source in graph.sources:
-            if source.kind.dtype not in DTYPES:
-                raise Declined(f"tensors of type {source.kind.dtype}")
-            kind = source.kind
-            if source.origin == "constant" and len(source.values) == 1:
-                made: Tensor = Number(number(source.values[0]), kind.dtype, kind.shape)
-            else:
-                made = Stored(source.name, kind.shape, kind.dtype)
-            self._tensors[Reference(source.name)] = made
-
-    def run(self) -> list[Tensor]:
-        """The tensors of the graph's outputs."""
-        needed = wanted(self.graph)
-        for node in self.graph.nodes:
-            if node.name in needed:
-                self._lower(node)
-        return [self.tensor(output) for output in self.graph.outputs]
-
-    def tensor(self, argument: Any, dtype: str = "float32") -> Tensor:
-        """An argument as a tensor, or a number of the given type."""
-        if isinstance(argument, Reference):
-            if argument not in self._tensors:
-                raise Declined(f"result {argument.part} of {argument.node}")
-            return self._tensors[argument]
+    def _number(self, argument: Any, dtype: str) -> Tensor:
         return Number(number(argument), dtype)
 
-    def _lower(self, node: Node) -> None:
-        rule = _RULES.get(node.op) or _RULES.get(node.op.partition(".")[0])
-        if rule is None:
-            raise Declined(f"the operator aten.{node.op}")
-        for kind in node.results:
-            if kind.dtype not in DTYPES:
-                raise Declined(f"aten.{node.op} with a result of type {kind.dtype}")
-        made = rule(self, node)
-        parts = [made] if isinstance(made, Tensor) else list(made)
-        for part, tensor in enumerate(parts):
-            if tensor is not None:
-                self._tensors[Reference(node.name, part)] = tensor
+
+lowers = registering(Lowering.rules)
 
 
 def number(value: Any) -> str:

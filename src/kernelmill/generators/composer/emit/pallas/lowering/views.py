@@ -34,20 +34,20 @@ from kernelmill.generators.composer.graph import Extent, Node
 @lowers("view", "_unsafe_view", "reshape", "unsqueeze", "squeeze")
 def _view(lowering: Lowering, node: Node) -> Tensor:
     shape = node.results[0].shape
-    tensor = lowering.tensor(node.arguments[0])
+    tensor = lowering.value(node.arguments[0])
     return unflattened(tensor, shape) or reshape(tensor, shape)
 
 
 @lowers("permute")
 def _permute(lowering: Lowering, node: Node) -> Tensor:
-    tensor = lowering.tensor(node.arguments[0])
+    tensor = lowering.value(node.arguments[0])
     rank = len(tensor.shape)
     return permute(tensor, [axis % rank for axis in node.arguments[1]])
 
 
 @lowers("transpose", "t")
 def _transpose(lowering: Lowering, node: Node) -> Tensor:
-    tensor = lowering.tensor(node.arguments[0])
+    tensor = lowering.value(node.arguments[0])
     order = list(range(len(tensor.shape)))
     one, other = node.arguments[1:3] if node.op != "t" else (0, 1)
     order[one], order[other] = order[other], order[one]
@@ -56,7 +56,7 @@ def _transpose(lowering: Lowering, node: Node) -> Tensor:
 
 @lowers("expand")
 def _expand(lowering: Lowering, node: Node) -> Tensor:
-    return expanded(lowering.tensor(node.arguments[0]), node.results[0].shape)
+    return expanded(lowering.value(node.arguments[0]), node.results[0].shape)
 
 
 def expanded(tensor: Tensor, shape: Sequence[Extent]) -> Tensor:
@@ -69,7 +69,7 @@ def expanded(tensor: Tensor, shape: Sequence[Extent]) -> Tensor:
 
 @lowers("repeat")
 def _repeat(lowering: Lowering, node: Node) -> Tensor:
-    tensor, times = lowering.tensor(node.arguments[0]), node.arguments[1]
+    tensor, times = lowering.value(node.arguments[0]), node.arguments[1]
     shape: list[Extent] = [ONE] * (len(times) - len(tensor.shape)) + list(tensor.shape)
     apart = [size for extent in shape for size in (ONE, extent)]
     wide = [
@@ -91,7 +91,7 @@ def _cut(tensor: Tensor, axis: int, start: str, extent: Extent) -> Tensor:
 
 @lowers("slice")
 def _slice(lowering: Lowering, node: Node) -> Tensor:
-    tensor = lowering.tensor(node.arguments[0])
+    tensor = lowering.value(node.arguments[0])
     axis = keyword(node, 1, "dim", 0) % max(1, len(tensor.shape))
     if keyword(node, 4, "step", 1) != 1:
         raise Declined("aten.slice with a step")
@@ -108,7 +108,7 @@ def _from_front(place: Any, size: Extent) -> str:
 
 @lowers("select")
 def _select(lowering: Lowering, node: Node) -> Tensor:
-    tensor = lowering.tensor(node.arguments[0])
+    tensor = lowering.value(node.arguments[0])
     axis = node.arguments[1] % len(tensor.shape)
     start = _from_front(node.arguments[2], tensor.shape[axis])
     return reshape(_cut(tensor, axis, start, ONE), node.results[0].shape)
@@ -116,7 +116,7 @@ def _select(lowering: Lowering, node: Node) -> Tensor:
 
 @lowers("split_with_sizes", "split")
 def _split(lowering: Lowering, node: Node) -> list[Tensor]:
-    tensor = lowering.tensor(node.arguments[0])
+    tensor = lowering.value(node.arguments[0])
     axis = keyword(node, 2, "dim", 0) % len(tensor.shape)
     start, parts = "0", []
     for kind in node.results:
@@ -131,14 +131,14 @@ def _cat(lowering: Lowering, node: Node) -> Tensor:
     axis = keyword(node, 1, "dim", 0) % len(shape)
     parts = []
     for argument in node.arguments[0]:
-        part = cast(lowering.tensor(argument), node.results[0].dtype)
+        part = cast(lowering.value(argument), node.results[0].dtype)
         parts.append(Broadcast(part, part.shape) if isinstance(part, Number) else part)
     return Joined(parts, axis, shape[axis])
 
 
 @lowers("constant_pad_nd")
 def _pad(lowering: Lowering, node: Node) -> Tensor:
-    tensor, given = lowering.tensor(node.arguments[0]), node.arguments[1]
+    tensor, given = lowering.value(node.arguments[0]), node.arguments[1]
     if not all(isinstance(edge, int) and edge >= 0 for edge in given):
         raise Declined("aten.constant_pad_nd that cuts, or by a size")
     pairs = list(zip(given[::2], given[1::2], strict=True))[::-1]
@@ -150,7 +150,7 @@ def _pad(lowering: Lowering, node: Node) -> Tensor:
 @lowers("flip")
 def _flip(lowering: Lowering, node: Node) -> Tensor:
     """Around a running fold it only says where that begins."""
-    tensor = lowering.tensor(node.arguments[0])
+    tensor = lowering.value(node.arguments[0])
     axes = [axis % len(tensor.shape) for axis in node.arguments[1]]
     if isinstance(tensor, Scan) and axes == [tensor.axis]:
         before = tensor.inputs[0]

@@ -49,7 +49,7 @@ def _larger(size: Extent, more: int) -> Extent:
 @lowers("convolution")
 def _convolution(lowering: Lowering, node: Node) -> Tensor:
     source, weight, bias, stride, pad, dilation, transposed, _more, groups = node.arguments
-    image, kernel = lowering.tensor(source), lowering.tensor(weight)
+    image, kernel = lowering.value(source), lowering.value(weight)
     if not all(extent.fixed for extent in kernel.shape):
         raise Declined("aten.convolution whose kernel may have any size")
     slides = _slides([extent.value for extent in kernel.shape[2:]], stride, pad, dilation)
@@ -60,7 +60,7 @@ def _convolution(lowering: Lowering, node: Node) -> Tensor:
     result: Tensor = Convolution(image, weights, shape, slides, int(groups), bool(transposed))
     if bias is None:
         return result
-    vector = lowering.tensor(bias)
+    vector = lowering.value(bias)
     return pointwise("{0} + {1}", result, reshape(vector, [*vector.shape, *[ONE] * len(slides)]))
 
 
@@ -107,7 +107,7 @@ def _max_pool(lowering: Lowering, node: Node) -> list[Tensor | None]:
     if keyword(node, 5, "ceil_mode", False):
         raise Declined(f"aten.{node.op} whose windows hang over")
     slides = _pool_slides(node, keyword(node, 4, "dilation", 1))
-    tensor = lowering.tensor(node.arguments[0])
+    tensor = lowering.value(node.arguments[0])
     return [Pool(tensor, node.results[0].shape, "max", slides), None]
 
 
@@ -116,7 +116,7 @@ def _average_pool(lowering: Lowering, node: Node) -> Tensor:
     if keyword(node, 4, "ceil_mode", False):
         raise Declined(f"aten.{node.op} whose windows hang over")
     slides = _pool_slides(node, 1)
-    tensor = lowering.tensor(node.arguments[0])
+    tensor = lowering.value(node.arguments[0])
     total = Pool(tensor, node.results[0].shape, "sum", slides)
     divisor = keyword(node, 6, "divisor_override")
     with_pad = bool(keyword(node, 5, "count_include_pad", True))
@@ -142,5 +142,5 @@ def _divided_by_reach(total: Tensor, source: Tensor, slides: Sequence[Slide]) ->
 def _adaptive_pool(lowering: Lowering, node: Node) -> Tensor:
     rank = len(node.arguments[1])
     slides = [Slide(0, 0, 0, 0)] * rank
-    tensor = lowering.tensor(node.arguments[0])
+    tensor = lowering.value(node.arguments[0])
     return Pool(tensor, node.results[0].shape, "adaptive", slides)
