@@ -9,6 +9,7 @@ from kernelmill.backends import get_backend
 from kernelmill.candidate import Candidate, Origin, read_candidate
 from kernelmill.errors import CandidateError, UsageError
 from kernelmill.judge import Gate, Judge, Settings, Verdict
+from kernelmill.judge.modelled import bench
 from kernelmill.tasks import Task, load_suite
 from rvv.kernels import TASK, candidate
 
@@ -49,6 +50,19 @@ def test_a_verdict_names_its_model(emulating: Judge, task: Task) -> None:
     assert sum(verdict.modelled.units.values()) == pytest.approx(1)
     assert "modelled cycles" in verdict.evidence.clock
     assert Verdict.from_json(verdict.to_json()) == verdict
+
+
+def test_where_the_simulator_is_slow_every_shape_is_tried_once(
+    emulating: Judge, task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = emulating.verify(task, candidate())
+    monkeypatch.setattr(bench, "_PATIENT_SECONDS", 0.0)
+    monkeypatch.setattr(bench, "_SAMPLED_SHARE", 0.0)
+    sampled = emulating.verify(task, candidate())
+    assert sampled.passed and len(sampled.trials) < len(whole.trials)
+    hidden = [trial.hidden for trial in sampled.trials]
+    assert hidden.count(False) == 1
+    assert hidden.count(True) == sum(variant.hidden for variant in task.variants)
 
 
 BEGIN = "    for (int64_t row = 0"

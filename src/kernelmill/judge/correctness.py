@@ -78,10 +78,12 @@ class Given(Protocol):
 _Case = TypeVar("_Case", bound=Given)
 
 
-def check_correctness(cases: list[_Case], run: Callable[[_Case, bool], Answer]) -> Correctness:
+def check_correctness(
+    cases: list[_Case], run: Callable[[_Case, bool], Answer | None]
+) -> Correctness:
     """Run every case, told which is the first; stop at the first that is wrong.
 
-    `run` raises Refused, or what a subject raises.
+    `run` gives None for a case it leaves out; raises Refused, or what a subject raises.
     """
     trials: list[Trial] = []
     shown: list[OutputTensor] = []
@@ -93,6 +95,8 @@ def check_correctness(cases: list[_Case], run: Callable[[_Case, bool], Answer]) 
         except (CellFailure, RunnerRaised) as failure:
             feedback = _with_case(failure_feedback(failure), case, number, len(cases))
         else:
+            if answer is None:
+                continue
             if not case.variant.hidden:
                 shown = answer.outputs
             trials.append(Trial(case.variant.hidden, case.flavour, answer.error))
