@@ -49,6 +49,9 @@ class Hint(msgspec.Struct, frozen=True):
 
     An attempt on the task itself is seen in the light of the parent, where that one passed.
     """
+    level_of: str = ""
+    """The other task whose speed over its baseline the outcome is; empty where it is a change's
+    effect, or a refusal."""
     why: Why | None = None
 
 

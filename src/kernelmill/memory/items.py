@@ -10,6 +10,11 @@ from kernelmill.generators.base import Hint, Why
 from kernelmill.generators.decisions import Decisions
 from kernelmill.memory.values import Value
 
+SUCCESS = "success"
+"""The category of what a first success taught."""
+REFUSED = -1.0
+"""The outcome of what was refused."""
+
 
 class ItemKind(enum.StrEnum):
     API = "api"
@@ -88,8 +93,14 @@ class Item(msgspec.Struct, frozen=True):
     made_at: str
     seen_at: str
 
+    @property
+    def level_of(self) -> str:
+        """The task whose speed it tells, rather than what a change did to it."""
+        told = self.kind is ItemKind.TRACE or self.category == SUCCESS
+        return self.provenance.task if told and (self.outcome or 0.0) > REFUSED else ""
+
     def hint(self, why: Why | None = None) -> Hint:
-        return Hint(self.kind, self.text, self.id, self.decisions, self.outcome, why)
+        return Hint(self.kind, self.text, self.id, self.decisions, self.outcome, self.level_of, why)
 
 
 class ItemValue(msgspec.Struct, frozen=True):

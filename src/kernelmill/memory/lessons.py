@@ -9,7 +9,15 @@ from kernelmill.generators.base import Parent
 from kernelmill.generators.decisions import Decisions
 from kernelmill.judge import Verdict
 from kernelmill.judge.verdict import MARGIN
-from kernelmill.memory.items import Item, ItemKind, NewItem, Provenance, Role
+from kernelmill.memory.items import (
+    REFUSED,
+    SUCCESS,
+    Item,
+    ItemKind,
+    NewItem,
+    Provenance,
+    Role,
+)
 from kernelmill.memory.subjects import described, task_subject
 from kernelmill.workspace import Attempt, Result
 
@@ -67,7 +75,7 @@ class Lessons:
                 f"{attempt.ratio:.2f}x {self._baseline}",
             )
         else:
-            outcome, text = -1.0, attempt.reason
+            outcome, text = REFUSED, attempt.reason
         gain = 0.0 if self._best_before is None else self._reward
         values = {Role.DRAFT: 1.0, Role.REFINE: outcome, Role.START: gain}
         return self._item(
@@ -102,7 +110,7 @@ class Lessons:
             f"{described(suspects) or 'what this source did'}.",
             identity,
             decisions=suspects,
-            outcome=-1.0,
+            outcome=REFUSED,
             category=error,
         )
 
@@ -112,10 +120,10 @@ class Lessons:
             ItemKind.EXPERIENCE,
             f"On {self._task.family} ({self._task.id}) this passed every gate, at {ratio:.2f}x "
             f"{self._baseline}{_how(self._attempt.decisions)}.",
-            ("success", self._task.id, described(self._attempt.decisions)),
+            (SUCCESS, self._task.id, described(self._attempt.decisions)),
             decisions=self._attempt.decisions,
             outcome=math.tanh(math.log(ratio)),
-            category="success",
+            category=SUCCESS,
             values={Role.DRAFT: 1.0},
         )
 

@@ -58,6 +58,25 @@ def test_what_worked_elsewhere_is_taken_over_more_often_than_not() -> None:
     assert taken.count("blocked") > 150
 
 
+def test_a_slow_task_elsewhere_says_little_against_the_usual() -> None:
+    """All of its choices were the usual ones; it may be slow whatever is chosen."""
+    usually: Decisions = {name: usual()[name] for name in OPEN}
+    slow = Hint("trace", "", 7, usually, math.tanh(math.log(0.38)), level_of="other/slow")
+    fast = Hint("trace", "", 8, usually, math.tanh(math.log(6.27)), level_of="other/fast")
+    assert choose(propose(0, slow, slow, fast), OPEN) == usually
+
+
+def test_two_kernels_of_a_task_elsewhere_tell_which_choice_it_was() -> None:
+    def elsewhere(ratio: float, lanes: int) -> Hint:
+        shown: Decisions = {**usual(), "lanes": lanes}
+        opened: Decisions = {name: shown[name] for name in OPEN}
+        outcome = math.tanh(math.log(ratio))
+        return Hint("trace", "", int(ratio * 10), opened, outcome, level_of="other/task")
+
+    shown = [elsewhere(0.2, 64), elsewhere(1.4, 16)]
+    assert choose(propose(0, *shown), OPEN)["lanes"] == 16
+
+
 def test_what_worked_here_is_kept() -> None:
     """The third attempt tells which of two changes it was."""
     start: Decisions = {"contract": "loops", "lanes": 16, "parallel": "none"}

@@ -1,8 +1,8 @@
 """Which decisions to take: what is shown is evidence of what each choice is worth.
 
-The logarithm of a kernel's speed is taken to be a sum over its choices, and every hint observes a
-part of that sum. The choices are drawn from what is then believed: where much is known the best is
-taken, where little is known every choice gets its chance.
+The logarithm of a kernel's speed is taken to be a sum over its choices and a level of its task, and
+every hint observes a part of that sum. The choices are drawn from what is then believed: where much
+is known the best is taken, where little is known every choice gets its chance.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,10 +29,24 @@ _FOREIGN_NOISE = 0.6
 """The same for what was learned elsewhere."""
 _LEVEL_SPREAD = 1.0
 """How different tasks are, whatever is chosen."""
+_OWN = ""
+"""The name of this task among those with a level."""
 _CERTAIN = 0.96
 """An outcome is taken for this at most: a refusal counts as about seven times slower."""
 _DRAWS = 20
 _BLIND_DRAWS = 100
+
+
+class _Places(NamedTuple):
+    """In which column of the model what stands."""
+
+    choices: Mapping[tuple[str, Choice], int]
+    levels: Mapping[str, int]
+    """Of other tasks by name, and of this one."""
+
+    @property
+    def width(self) -> int:
+        return len(self.choices) + len(self.levels)
 
 
 class _Belief(NamedTuple):
@@ -73,17 +87,22 @@ def choose(proposal: Proposal, choices: Choices, cold: bool = False) -> Decision
 
 
 def _believe(proposal: Proposal, choices: Choices, cold: bool) -> _Belief:
-    """The posterior of a linear model with normal noise. The last column is the task's level."""
+    """The posterior of a linear model with normal noise. The last columns are tasks' levels."""
     columns = tuple((name, choice) for name, some in choices.items() for choice in some)
-    spread = _SPREAD if cold else _USUAL_SPREAD
-    before = np.zeros(len(columns) + 1)
-    if not cold:
-        before[:-1] = [_USUAL * (choices[name][0] == choice) for name, choice in columns]
-    precision = np.diag([*[spread**-2] * len(columns), _LEVEL_SPREAD**-2])
-    weighted = precision @ before
-    place = {column: index for index, column in enumerate(columns)}
+    levels = {_OWN: len(columns)}
     for hint in proposal.context:
-        row, noise = _observed(hint, _at_hand(proposal), choices, place)
+        levels.setdefault(hint.level_of, len(columns) + len(levels))
+    spread = _SPREAD if cold else _USUAL_SPREAD
+    before = np.zeros(len(columns) + len(levels))
+    if not cold:
+        usual = [_USUAL * (choices[name][0] == choice) for name, choice in columns]
+        before[: len(columns)] = usual
+    deviations = [spread] * len(columns) + [_LEVEL_SPREAD] * len(levels)
+    precision = np.diag(np.power(deviations, -2.0))
+    weighted = precision @ before
+    places = _Places({column: index for index, column in enumerate(columns)}, levels)
+    for hint in proposal.context:
+        row, noise = _observed(hint, _at_hand(proposal), choices, places)
         if hint.outcome is not None and row.any():
             observed = np.arctanh(np.clip(hint.outcome, -_CERTAIN, _CERTAIN))
             precision += np.outer(row, row) / noise**2
@@ -98,14 +117,15 @@ def _at_hand(proposal: Proposal) -> Decisions:
 
 
 def _observed(
-    hint: Hint, at_hand: Decisions, choices: Choices, place: Mapping[tuple[str, Choice], int]
+    hint: Hint, at_hand: Decisions, choices: Choices, places: _Places
 ) -> tuple[_Row, float]:
     """What a hint is a measurement of, and how exact it is.
 
     An attempt on this task is compared with the start point, choice by choice. Whatever comes from
-    elsewhere is compared with the other choices there are, and with tasks in general.
+    elsewhere is compared with the other choices there are; how fast a kernel of another task is
+    says as much of that task as of its choices.
     """
-    row = np.zeros(len(place) + 1)
+    row = np.zeros(places.width)
     own = hint.item is None
     for name, choice in hint.decisions.items():
         if not is_open(name, choice, choices) or (own and at_hand.get(name) == choice):
@@ -114,11 +134,11 @@ def _observed(
             others: Sequence[Choice] = (at_hand[name],)
         else:
             others = [other for other in choices[name] if not same_choice(other, choice)]
-        row[place[name, choice]] += 1.0
+        row[places.choices[name, choice]] += 1.0
         for other in others:
-            row[place[name, other]] -= 1.0 / len(others)
-    if row.any() and not (own and at_hand):
-        row[-1] = 1.0
+            row[places.choices[name, other]] -= 1.0 / len(others)
+    if row.any() and ((own and not at_hand) or hint.level_of):
+        row[places.levels[hint.level_of]] = 1.0
     return row, _OWN_NOISE if own else _FOREIGN_NOISE
 
 
