@@ -69,3 +69,12 @@ def test_a_flat_index_is_taken_apart_only_when_asked() -> None:
     assert not index.taken_apart
     assert index.parts == ("f / 4", "f % 4")
     assert index.taken_apart
+
+
+def test_axes_that_are_joined_leave_the_others_alone() -> None:
+    """However the size of the joint axis is written."""
+    rows, columns = Extent("2*(floordiv(a, 2))", 6), Extent("(b + 1)", 5)
+    joint = Extent("2*(b + 1)*(floordiv(a, 2))", 30)
+    moved = reshaped(Index(["i", "j"]), [Extent("s3", 3), joint], [Extent("s3", 3), rows, columns])
+    assert moved.parts[0] == "i"
+    assert all("i" not in part for part in moved.parts[1:])

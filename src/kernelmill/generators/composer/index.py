@@ -207,22 +207,36 @@ def _matching(
 
 def _same(left: Sequence[Extent], right: Sequence[Extent]) -> bool:
     """Whether both sides are the same product of sizes, as far as names tell."""
-    ours, theirs = _factors(left), _factors(right)
-    if ours is not None and ours == theirs:
+    if _factors(left) == _factors(right):
         return True
     known = all(e.fixed for e in (*left, *right))
     return known and product(left).value == product(right).value
 
 
-def _factors(extents: Sequence[Extent]) -> list[str] | None:
-    """The symbols and the number that are multiplied; None where there is more than a product."""
-    number, symbols = 1, []
+def _factors(extents: Sequence[Extent]) -> list[str]:
+    """The number and everything else that is multiplied, in order."""
+    number, others = 1, []
     for extent in extents:
-        for factor in extent.code.split("*"):
+        for factor in _multiplied(extent.code):
             if factor.isdigit():
                 number *= int(factor)
-            elif factor.isidentifier():
-                symbols.append(factor)
             else:
-                return None if len(extents) != 1 else [extent.code]
-    return [str(number), *sorted(symbols)]
+                others.append(factor)
+    return [str(number), *sorted(others)]
+
+
+def _multiplied(code: str) -> list[str]:
+    """The factors of a product; the expression itself where it is none."""
+    depth, parts = 0, [""]
+    for sign in code:
+        depth += (sign == "(") - (sign == ")")
+        if depth == 0 and sign in "+-/%":
+            return [code]
+        if depth == 0 and sign == "*":
+            parts.append("")
+        else:
+            parts[-1] += sign
+    parts = [part.strip() for part in parts]
+    if len(parts) > 1:
+        return [factor for part in parts for factor in _multiplied(part)]
+    return _multiplied(parts[0][1:-1]) if parts[0].startswith("(") else parts
