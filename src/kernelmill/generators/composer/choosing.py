@@ -25,7 +25,7 @@ _USUAL_SPREAD = 0.25
 """... for somebody who knows what is usual and expects less of the others."""
 _OWN_NOISE = 0.15
 """How far an attempt on this very task may be from the sum of its choices."""
-_FOREIGN_NOISE = 0.6
+_FOREIGN_NOISE = 1.0
 """The same for what was learned elsewhere."""
 _LEVEL_SPREAD = 1.0
 """How different tasks are, whatever is chosen."""
