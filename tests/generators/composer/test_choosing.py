@@ -41,9 +41,10 @@ def test_without_lots_the_usual_is_chosen() -> None:
     assert choose(propose(0), OPEN) == {name: usual()[name] for name in OPEN}
 
 
-def test_without_lots_evidence_outweighs_custom() -> None:
+def test_without_lots_enough_evidence_outweighs_custom() -> None:
     shown = [hint(0.9, 7, lanes=16), hint(-1.0, 8, lanes=64)]
-    assert choose(propose(0, *shown), OPEN)["lanes"] == 16
+    assert choose(propose(0, *shown), OPEN)["lanes"] == usual()["lanes"]
+    assert choose(propose(0, *shown * 3), OPEN)["lanes"] == 16
 
 
 def test_the_cold_draw_everything_alike() -> None:
@@ -74,7 +75,7 @@ def test_two_kernels_of_a_task_elsewhere_tell_which_choice_it_was() -> None:
         return Hint("trace", "", int(ratio * 10), opened, outcome, level_of="other/task")
 
     shown = [elsewhere(0.2, 64), elsewhere(1.4, 16)]
-    assert choose(propose(0, *shown), OPEN)["lanes"] == 16
+    assert choose(propose(0, *shown), OPEN, cold=True)["lanes"] == 16
 
 
 def test_what_worked_here_is_kept() -> None:
