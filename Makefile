@@ -10,7 +10,7 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints
 
 help:
 	@echo "make run           install, then make kernels for the starter suite"
-	@echo "make test          install, then all checks and tests that need no GPU"
+	@echo "make test          install, then all checks and tests that need no GPU or NPU"
 	@echo "make test-fast     the tests that need no compiler"
 	@echo "make test-compiler the tests that need a C++ compiler"
 	@echo "make test-gpu      the tests that need a CUDA device"
@@ -29,7 +29,7 @@ run: $(VENV)/installed
 	$(BIN)/kernelmill run starter --budget 1
 
 test: $(VENV)/installed-dev check
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n 2 --dist worksteal -m "not npu"
 
 check: $(VENV)/installed-dev
 	$(BIN)/ruff format --check --quiet .
