@@ -180,3 +180,13 @@ def lock_itself(channel: Channel, arguments: dict[str, Any], _scratch: str) -> N
     channel.send({"second": _attempt(lambda: subprocess.run(["/bin/true"], check=True))})
     channel.receive()
     del child
+
+
+def rise(channel: Channel, _arguments: dict[str, Any], _scratch: str) -> None:
+    channel.receive()
+    before = os.sched_getscheduler(0)
+    try:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    except PermissionError:
+        pass
+    channel.send({"before": before, "after": os.sched_getscheduler(0)})

@@ -109,6 +109,13 @@ def test_limits_hold(
         assert caught.value.limit in (limit, "memory")
 
 
+@pytest.mark.parametrize("tier", list(Tier))
+def test_a_cell_cannot_outrank_its_warden(zygote: Zygote, tier: Tier) -> None:
+    with spawn(zygote, "rise", Policy(limits=SMALL, tier=tier)) as cell:
+        ranks = cell.request({}, 5).body
+    assert ranks == {"before": os.SCHED_OTHER, "after": os.SCHED_OTHER}
+
+
 def test_printing_without_end_does_no_harm(zygote: Zygote) -> None:
     with pytest.raises(CellCrashed):
         spawn(zygote, "print_forever").request({}, 10)

@@ -64,10 +64,17 @@ def furnish_namespaces(policy: Policy) -> str:
     raise OSError("no folder to mount a scratch tmpfs on")
 
 
-def apply_limits(limits: Limits, address_space: bool) -> None:
+_FORKING_HEADROOM = 4
+"""How far beyond its processes a cell may get before the kernel, and not its warden, says no."""
+
+
+def apply_limits(limits: Limits, address_space: bool, alone: bool) -> None:
+    """`alone`: in namespaces of its own, where only the cell's processes are counted."""
+    processes = limits.processes * _FORKING_HEADROOM if alone else resource.RLIM_INFINITY
     space = _address_space() + limits.memory_bytes
     for what, amount in (
         (resource.RLIMIT_AS, space if address_space else resource.RLIM_INFINITY),
+        (resource.RLIMIT_NPROC, processes),
         (resource.RLIMIT_FSIZE, limits.file_bytes),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_CPU, int(limits.lifetime_seconds * (os.cpu_count() or 1)) + 1),
@@ -96,7 +103,9 @@ def make_read_only(folder: str, writing: tuple[str, ...] = ()) -> None:
 def confine(policy: Policy, scratch: str) -> None:
     """Give up, for good, everything the policy does not grant."""
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
-    apply_limits(policy.limits, address_space=not policy.devices)
+    apply_limits(
+        policy.limits, address_space=not policy.devices, alone=policy.tier >= Tier.FULL
+    )
     syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
     syscalls.drop_capabilities()
     if policy.tier < Tier.PARTIAL:

@@ -22,7 +22,7 @@ from kernelmill.sandbox.channel import Channel, ChannelClosed, Message
 from kernelmill.sandbox.confine import enter_namespaces
 from kernelmill.sandbox.features import probe_in_this_process
 from kernelmill.sandbox.policy import Policy, Tier
-from kernelmill.sandbox.warden import SCRATCH_PREFIX, Entry, Warden
+from kernelmill.sandbox.warden import SCRATCH_PREFIX, Entry, Warden, outrank_the_cell
 
 
 def main() -> NoReturn:
@@ -61,6 +61,7 @@ def _become_warden(request: Message) -> None:
     channel_file, control_file, log = request.files
     policy = msgspec.convert(request.body["policy"], Policy)
     entry = _resolve(request.body["entry"])
+    outrank_the_cell()
     if policy.tier >= Tier.FULL:
         enter_namespaces()
         if os.fork():
