@@ -184,10 +184,10 @@ def test_what_was_shown_is_rewarded(workspace: Workspace) -> None:
         helpful, fact = memory.add(make_item("helpful")), memory.add(make_item("f", ItemKind.API))
     context = tuple(item.hint(Why("near")) for item in memory.items([helpful, fact]))
     first = attempt(workspace, 1.0, context=context, lanes=16)
-    assert memory.values([helpful], Role.DRAFT)[helpful, ""] == Value(pytest.approx(0.3), 1)
+    assert memory.values([helpful], Role.DRAFT)[helpful, ""] == Value(pytest.approx(0.1), 1)
     attempt(workspace, 2.0, parent=first, context=context, lanes=32)
     reward = memory.values([helpful], Role.REFINE)[helpful, ""]
-    assert reward == Value(pytest.approx(0.3 * 0.6), 1), "the first reward: mean 0, deviation 1"
+    assert reward == Value(pytest.approx(0.1 * 0.6), 1), "the first reward: mean 0, deviation 1"
     assert memory.values([fact], Role.DRAFT) == {}, "facts are never valued"
     assert memory.statistics("cpp").count == 1
     start = memory.of_attempts([first.attempt])[first.attempt]

@@ -122,11 +122,11 @@ def test_a_baseline_too_hard_for_the_profiler_is_compiled_in_its_favour(
     profiled: list[bool] = []
     compile_now = BaselineSession._compile_now
 
-    def failing_at_first(session: BaselineSession) -> Compiled:
+    def failing_at_first(session: BaselineSession, number: int) -> Compiled:
         profiled.append(True)
         if len(profiled) == 1:
             raise BuildFailed("crash", "the compiler ended", ())
-        return compile_now(session)
+        return compile_now(session, number)
 
     monkeypatch.setattr(BaselineSession, "_compile_now", failing_at_first)
     monkeypatch.setattr(baseline, "load", lambda key: None)

@@ -16,6 +16,9 @@ from kernelmill.generators.planning import Diagnosis, Guidance, Plan
 from kernelmill.judge import Verdict
 from kernelmill.tasks.task import Task
 
+REFUSED = -1.0
+"""The outcome of what was refused."""
+
 
 class Stage(enum.StrEnum):
     DRAFT = "draft"
@@ -45,13 +48,15 @@ class Hint(msgspec.Struct, frozen=True):
     decisions: Decisions = {}
     """What it speaks of; empty where it is only text."""
     outcome: float | None = None
-    """How well that went, from -1 to 1; None where it was never tried.
+    """How well that went, from REFUSED to 1; None where it was never tried.
 
     An attempt on the task itself is seen in the light of the parent, where that one passed.
     """
     level_of: str = ""
     """The other task whose speed over its baseline the outcome is; empty where it is a change's
     effect, or a refusal."""
+    cases: int = 1
+    """On how many it rests."""
     why: Why | None = None
 
 

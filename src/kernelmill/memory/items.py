@@ -6,14 +6,14 @@ import re
 
 import msgspec
 
-from kernelmill.generators.base import Hint, Why
+from kernelmill.generators.base import REFUSED, Hint, Why
 from kernelmill.generators.decisions import Decisions
 from kernelmill.memory.values import Value
 
 SUCCESS = "success"
 """The category of what a first success taught."""
-REFUSED = -1.0
-"""The outcome of what was refused."""
+FAILURE = "failure"
+"""The category of what refusals taught."""
 
 
 class ItemKind(enum.StrEnum):
@@ -100,7 +100,16 @@ class Item(msgspec.Struct, frozen=True):
         return self.provenance.task if told and (self.outcome or 0.0) > REFUSED else ""
 
     def hint(self, why: Why | None = None) -> Hint:
-        return Hint(self.kind, self.text, self.id, self.decisions, self.outcome, self.level_of, why)
+        return Hint(
+            self.kind,
+            self.text,
+            self.id,
+            self.decisions,
+            self.outcome,
+            self.level_of,
+            self.count,
+            why,
+        )
 
 
 class ItemValue(msgspec.Struct, frozen=True):

@@ -1,6 +1,7 @@
 """What happens to a memory when an attempt is stored: values move, items are added."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from kernelmill.generators.base import Stage
@@ -46,7 +47,15 @@ def learn(
     if attempt.parent is not None and role is Role.REFINE:
         starts = [item.id for item in memory.of_attempts([attempt.parent]).values()]
         move(memory, starts, Role.START, family, reward, step)
-    lessons = Lessons(attempt, result, generator, best_before, reward, memory.known)
+    lessons = Lessons(
+        attempt,
+        result,
+        generator,
+        best_before,
+        reward,
+        memory.known,
+        partial(memory.passed, backend),
+    )
     memory.add_all(list(lessons))
     return Earned(role, reward)
 

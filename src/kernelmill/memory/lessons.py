@@ -2,15 +2,16 @@
 
 import difflib
 import math
+import re
 from collections.abc import Callable, Iterator
 
 from kernelmill.candidate import Candidate
-from kernelmill.generators.base import Parent
+from kernelmill.generators.base import REFUSED, Parent
 from kernelmill.generators.decisions import Decisions
 from kernelmill.judge import Verdict
 from kernelmill.judge.verdict import MARGIN
 from kernelmill.memory.items import (
-    REFUSED,
+    FAILURE,
     SUCCESS,
     Item,
     ItemKind,
@@ -22,6 +23,8 @@ from kernelmill.memory.subjects import described, task_subject
 from kernelmill.workspace import Attempt, Result
 
 _MOST_DIFFERENCE = 40
+_TELLING = 12
+"""Words of a complaint that tell it from another."""
 
 
 class Lessons:
@@ -35,9 +38,11 @@ class Lessons:
         best_before: float | None,
         reward: float,
         known: Callable[[str], Item | None],
+        passed: Callable[[], list[Decisions]],
     ) -> None:
-        """`known` finds an item by its fingerprint."""
+        """`known` finds an item by its fingerprint, `passed` what passed on this backend."""
         self._known = known
+        self._passed = passed
         self._attempt = attempt
         self._result = result
         self._task = result.proposal.task
@@ -88,10 +93,10 @@ class Lessons:
         )
 
     def _failure(self) -> NewItem:
-        """One item for a kind of failure: what all of its cases have in common is suspected."""
+        """One item for a cause: what all of its cases have in common and nothing that passed."""
         error, evidence = _error(self._result.deciding, self._attempt.reason)
-        suspects = self._changed() or self._attempt.decisions
-        identity: tuple[str, ...] = ("failure", self._task.family, error)
+        suspects = self._suspects()
+        identity: tuple[str, ...] = (FAILURE, error, _signature(evidence))
         item = self._blaming(suspects, identity, error, evidence)
         before = self._known(item.fingerprint)
         if before is None:
@@ -100,6 +105,17 @@ class Lessons:
         if before.decisions and not common:
             return self._blaming(suspects, (*identity, described(suspects)), error, evidence)
         return self._blaming(common, identity, error, evidence)
+
+    def _suspects(self) -> Decisions:
+        """The choices that may have made it fail: none that passed elsewhere, if any is left."""
+        changed = self._changed() or self._attempt.decisions
+        passed = self._passed()
+        left = {
+            name: choice
+            for name, choice in changed.items()
+            if not any(name in one and one[name] == choice for one in passed)
+        }
+        return left or changed
 
     def _blaming(
         self, suspects: Decisions, identity: tuple[str, ...], error: str, evidence: str
@@ -111,7 +127,8 @@ class Lessons:
             identity,
             decisions=suspects,
             outcome=REFUSED,
-            category=error,
+            category=FAILURE,
+            values={Role.DRAFT: 1.0, Role.REFINE: 0.5},
         )
 
     def _first_success(self) -> NewItem:
@@ -202,6 +219,11 @@ def _error(verdict: Verdict | None, reason: str) -> tuple[str, str]:
         return "declined", reason
     first = verdict.feedback[0]
     return f"{first.gate} {first.kind}", first.summary
+
+
+def _signature(evidence: str) -> str:
+    """The same for the same complaint, whatever sizes it names."""
+    return " ".join(re.findall(r"[A-Za-z_]+", evidence)[:_TELLING])
 
 
 def _how(decisions: Decisions) -> str:

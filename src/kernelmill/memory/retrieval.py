@@ -8,12 +8,14 @@ import msgspec
 
 from kernelmill.generators.base import Hint, Why
 from kernelmill.memory.index import Index, Near
-from kernelmill.memory.items import Item, ItemKind, Role
+from kernelmill.memory.items import FAILURE, Item, ItemKind, Role
 from kernelmill.memory.store import Memory
 from kernelmill.memory.values import Value, optimism, shrunk
 
-_MATCHED = 3
+_CURES = 3
 """Practices against the start point's bottleneck that join the pool wherever they lie."""
+_WARNINGS = 5
+"""What refusals on the backend taught most often, which joins it too."""
 _SPARE = 4
 """How many times the pool is fetched, since some of what is near is of no use."""
 _MOST_API = 6
@@ -96,16 +98,22 @@ class Retriever:
         (vector,) = memory.embedder.embed([query.text])
         near = {one.item: one for one in self._index.search(vector, _SPARE * size)}
         items = [item for item in memory.items(near) if self._admits(item, query)][:size]
-        if query.bottleneck and settings.rank == "value":
-            items += self._matched(memory, query, {item.id for item in items})
+        if settings.rank == "value":
+            items += self._from_afar(memory, query, {item.id for item in items})
         return self._scored(memory, items, near, query)
 
-    def _matched(self, memory: Memory, query: Query, known: set[int]) -> list[Item]:
-        numbers = memory.in_category(
-            ItemKind.PRACTICE, query.backend, query.bottleneck, _SPARE * _MATCHED
-        )
-        found = memory.items(number for number in numbers if number not in known)
-        return [item for item in found if self._admits(item, query)][:_MATCHED]
+    def _from_afar(self, memory: Memory, query: Query, known: set[int]) -> list[Item]:
+        """What is worth considering though it is not near."""
+        found = self._met_most(memory, query, ItemKind.EXPERIENCE, FAILURE, _WARNINGS)
+        if query.bottleneck:
+            found += self._met_most(memory, query, ItemKind.PRACTICE, query.bottleneck, _CURES)
+        return [item for item in found if item.id not in known]
+
+    def _met_most(
+        self, memory: Memory, query: Query, kind: ItemKind, category: str, most: int
+    ) -> list[Item]:
+        numbers = memory.in_category(kind, query.backend, category, _SPARE * most)
+        return [item for item in memory.items(numbers) if self._admits(item, query)][:most]
 
     def _admits(self, item: Item, query: Query) -> bool:
         shared = self._settings.share == "all" or item.provenance.task == query.task
@@ -141,8 +149,12 @@ class Retriever:
             explored = dice.random() < epsilon
             one = pool.pop(dice.randrange(len(pool)) if explored else 0)
             similarity = None if one.near is None else one.near.similarity
-            near = similarity is not None
-            reason = f"near, by {settings.rank}" if near else "cured the same bottleneck"
+            if similarity is not None:
+                reason = f"near, by {settings.rank}"
+            elif one.item.category == FAILURE:
+                reason = "refused often on this backend"
+            else:
+                reason = "cured the same bottleneck"
             why = Why(reason, similarity, one.value.value, one.value.visits, explored)
             hints.append(one.item.hint(why))
         return hints

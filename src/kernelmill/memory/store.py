@@ -27,6 +27,8 @@ _STORED = np.float16
 _EMBEDDER = "embedder"
 _REMOVALS = "removals"
 _IMPORTED = "imported "
+_MOST_PASSED = 200
+"""Enough to clear every choice that is any good."""
 _ALL_FAMILIES = ""
 
 
@@ -109,6 +111,11 @@ class Memory:
         """The items of a category that were met most often."""
         values = {"kind": kind, "backend": backend, "category": category, "most": most}
         return [row["id"] for row in self._all("in_category", **values)]
+
+    def passed(self, backend: str) -> list[Decisions]:
+        """How what passed there was made: of many, those that were met most often."""
+        rows = self._all("passed", backend=backend, most=_MOST_PASSED)
+        return [msgspec.json.decode(row["decisions"], type=Decisions) for row in rows]
 
     def files(self, source: str | None) -> dict[str, str]:
         """The candidate behind a digest; empty where there is none."""

@@ -103,9 +103,7 @@ def make_read_only(folder: str, writing: tuple[str, ...] = ()) -> None:
 def confine(policy: Policy, scratch: str) -> None:
     """Give up, for good, everything the policy does not grant."""
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
-    apply_limits(
-        policy.limits, address_space=not policy.devices, alone=policy.tier >= Tier.FULL
-    )
+    apply_limits(policy.limits, address_space=not policy.devices, alone=policy.tier >= Tier.FULL)
     syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
     syscalls.drop_capabilities()
     if policy.tier < Tier.PARTIAL:

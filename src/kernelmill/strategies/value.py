@@ -26,7 +26,7 @@ _STEPS = {"constant": constant_step, "decreasing": decreasing_step}
 
 
 class ValueSettings(Settings, frozen=True, forbid_unknown_fields=True):
-    alpha: float = 0.3
+    alpha: float = 0.1
     """How far a value moves towards a reward."""
     steps: Literal["constant", "decreasing"] = "constant"
 

@@ -6,7 +6,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelmill.generators.base import Hint, Parent, Proposal, Stage
+from kernelmill.generators.base import REFUSED, Hint, Parent, Proposal, Stage
 from kernelmill.generators.composer.choosing import choose
 from kernelmill.generators.composer.decisions import CATALOGUE, Plan, usual
 from kernelmill.generators.decisions import Decisions
@@ -42,7 +42,7 @@ def test_without_lots_the_usual_is_chosen() -> None:
 
 
 def test_without_lots_enough_evidence_outweighs_custom() -> None:
-    shown = [hint(0.9, 7, lanes=16), hint(-1.0, 8, lanes=64)]
+    shown = [hint(0.9, 7, lanes=16), hint(-0.9, 8, lanes=64)]
     assert choose(propose(0, *shown), OPEN)["lanes"] == usual()["lanes"]
     assert choose(propose(0, *shown * 3), OPEN)["lanes"] == 16
 
@@ -99,6 +99,33 @@ def test_what_was_tried_is_not_tried_again(seed: int, cold: bool) -> None:
     before: Decisions = {name: usual()[name] for name in OPEN}
     chosen = choose(propose(seed, hint(-1.0, **before)), OPEN, cold)
     assert chosen != before
+
+
+def test_one_refusal_does_not_turn_against_all_that_is_usual() -> None:
+    refused = hint(REFUSED, None, **{name: usual()[name] for name in OPEN})
+    chosen = choose(propose(0, refused), OPEN)
+    assert chosen == {name: usual()[name] for name in OPEN}
+
+
+def test_what_was_refused_alone_is_shunned() -> None:
+    refused = hint(REFUSED, 7, lanes=64)
+    taken = [choose(propose(n, refused), OPEN, cold=True)["lanes"] for n in range(1, 101)]
+    assert taken.count(64) < 10
+
+
+def test_what_passed_is_not_to_blame() -> None:
+    """Two were refused and one passed: only one choice is left to have done it."""
+    shown = (
+        hint(REFUSED, 7, lanes=16, parallel="none", contract="loops"),
+        hint(REFUSED, 8, lanes=16, parallel="outer", contract="blocked"),
+        hint(0.0, 9, lanes=32, parallel="none", contract="blocked"),
+        hint(0.0, 10, lanes=64, parallel="outer", contract="loops"),
+    )
+    drawn = [choose(propose(n, *shown), OPEN, cold=True) for n in range(1, 201)]
+    counted = {name: collections.Counter(one[name] for one in drawn) for name in OPEN}
+    assert counted["lanes"][16] < 10
+    assert min(counted["parallel"].values()) > 50
+    assert min(counted["contract"].values()) > 50
 
 
 @given(seeds)

@@ -8,7 +8,7 @@ import secrets
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import msgspec
@@ -34,6 +34,8 @@ from kernelmill.tasks.task import Kind
 from kernelmill.tensors.layout import Layout
 
 _SEED_BITS = 31
+_QUICKLY = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+"""An interpreted kernel runs a few times: compiling it well takes longer than it gains."""
 
 
 def run_engine(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
@@ -51,22 +53,29 @@ class Stopped(Exception):
     """The interpreter does not let the kernel go on."""
 
 
+class _Held(NamedTuple):
+    """A traced function, and how it is executed once it was."""
+
+    function: core.ClosedJaxpr
+    interpreters: dict[bool, Callable[..., list[Any]]]
+    """With and without a look out for races."""
+
+
 class _Engine:
-    """Holds one traced function at a time."""
+    """Holds traced functions by number: one for every shape."""
 
     def __init__(self, chip: str, scratch: Path, profiled: bool) -> None:
         self._chip = CHIPS[chip]
         self._profiled = profiled
         self._dumps = scratch / "dumps"
         self._place: Any = None
-        self._function: core.ClosedJaxpr | None = None
-        self._interpreter: Callable[..., list[Any]] | None = None
+        self._held: dict[int, _Held] = {}
 
     def take(self, message: Message) -> tuple[Taken, tuple[int, ...]]:
         with os.fdopen(os.dup(message.files[0]), "rb") as file:
             file.seek(0)
             function = unpack(file.read())
-        self._function, self._interpreter = function, None
+        self._held[message.body["number"]] = _Held(function, {})
         return _taken(function, rules.object_to(function)), ()
 
     def translate(self, message: Message) -> tuple[Taken, tuple[int, ...]]:
@@ -79,44 +88,33 @@ class _Engine:
         tensors = msgspec.convert(message.body["tensors"], list[Kind])
         kinds = [jax.ShapeDtypeStruct(k.shape, jax_dtype(k.dtype)) for k in tensors]
         with jax.default_matmul_precision(message.body["precision"]):
-            self._function = jax.make_jaxpr(translate(graph, constants))(*kinds)
-        self._interpreter = None
-        return _taken(self._function, None), ()
+            function = jax.make_jaxpr(translate(graph, constants))(*kinds)
+        self._held[message.body["number"]] = _Held(function, {})
+        return _taken(function, None), ()
 
     def run(self, message: Message) -> tuple[Ran, tuple[int, ...]]:
         request = msgspec.convert(message.body["call"], RunRequest)
-        if self._interpreter is None:
-            self._interpreter = self._interpreted(request.races)
+        held = self._held[message.body["number"]]
+        if request.races not in held.interpreters:
+            held.interpreters[request.races] = _interpreted(held.function, request.races)
         arrays = read_arrays(message.files[0], request.layout)
         races.forget()
         try:
             with tracing_for(self._chip):
-                outputs = [np.asarray(output) for output in self._interpreter(*arrays)]
+                outputs = [
+                    np.asarray(output) for output in held.interpreters[request.races](*arrays)
+                ]
         except JaxRuntimeError as error:
             raise Stopped(_last_words(error)) from error
         written = write_arrays(outputs)
         return Ran(written.layout, request.races and races.found()), (written.file,)
 
-    def _interpreted(self, watched: bool) -> Callable[..., list[Any]]:
-        """The steps of a parallel grid come in an order that nobody knows."""
-        assert self._function is not None
-        interpret = pltpu.InterpretParams(
-            detect_races=watched,
-            random_seed=secrets.randbits(_SEED_BITS),
-            out_of_bounds_reads="raise",
-            uninitialized_memory="nan",
-        )
-        function = for_interpreter(self._function, interpret)
-        compiled: Callable[..., list[Any]] = jax.jit(core.jaxpr_as_fun(function))
-        return compiled
-
     def compile(self, message: Message) -> tuple[Compiled, tuple[int, ...]]:
-        assert self._function is not None
         if self._place is None:
             self._place = compiler_for(self._chip, self._dumps, self._profiled)
         shutil.rmtree(self._dumps, ignore_errors=True)
         self._dumps.mkdir()
-        function = for_compiler(self._function)
+        function = for_compiler(self._held[message.body["number"]].function)
         kinds = [
             jax.ShapeDtypeStruct(aval.shape, aval.dtype, sharding=self._place)
             for aval in function.in_avals
@@ -134,6 +132,20 @@ class _Engine:
             grids=rules.grids(function) if kernels(function.jaxpr) else {},
             loops=compiled.as_text().count(" while("),
         ), ()
+
+
+def _interpreted(function: core.ClosedJaxpr, watched: bool) -> Callable[..., list[Any]]:
+    """The steps of a parallel grid come in an order that nobody knows."""
+    interpret = pltpu.InterpretParams(
+        detect_races=watched,
+        random_seed=secrets.randbits(_SEED_BITS),
+        out_of_bounds_reads="raise",
+        uninitialized_memory="nan",
+    )
+    compiled: Callable[..., list[Any]] = jax.jit(
+        core.jaxpr_as_fun(for_interpreter(function, interpret)), compiler_options=_QUICKLY
+    )
+    return compiled
 
 
 def _taken(function: core.ClosedJaxpr, objection: rules.Objection | None) -> Taken:

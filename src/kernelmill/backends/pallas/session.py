@@ -33,7 +33,6 @@ from kernelmill.backends.pallas.protocol import (
 )
 from kernelmill.candidate import Candidate
 from kernelmill.sandbox import (
-    Cell,
     CellCrashed,
     CellFailure,
     CellLimitExceeded,
@@ -65,9 +64,10 @@ class Signature(NamedTuple):
     inputs: Node
 
 
-class _Current(NamedTuple):
-    """The function that the engine holds."""
+class _Held(NamedTuple):
+    """A function that the engine holds."""
 
+    number: int
     signature: Signature
     taken: Taken
 
@@ -83,29 +83,29 @@ class TracedSession(Session):
         """`zygote` is the tool chain's own. Raises CellFailure."""
         self._chip = chip
         self._zygote = zygote
-        self._engine = self._start_engine(profiled=True)
-        self._current: _Current | None = None
-        self._compiled: dict[Signature, Compiled] = {}
+        self._start_engine(profiled=True)
 
-    def _start_engine(self, profiled: bool) -> Cell:
+    def _start_engine(self, profiled: bool) -> None:
         """Without a profile it tells what is moved, and no cycles."""
         arguments = {"chip": self._chip, "profiled": profiled}
-        return self._zygote.spawn(f"{ENGINE}:run_engine", arguments, _POLICY)
+        self._engine = self._zygote.spawn(f"{ENGINE}:run_engine", arguments, _POLICY)
+        self._held: dict[Signature, _Held] = {}
+        self._compiled: dict[int, Compiled] = {}
 
     @abstractmethod
-    def _bring(self, arguments: CallArguments, seconds: float) -> Taken:
-        """Give the engine the function for these shapes. Raises CandidateFailed."""
+    def _bring(self, number: int, arguments: CallArguments, seconds: float) -> Taken:
+        """Give the engine the function for these shapes under a number. Raises CandidateFailed."""
 
     def execute(
         self, arguments: CallArguments, outputs: Sequence[Kind], seconds: float
     ) -> list[npt.NDArray[Any]]:
-        current = self._prepare(arguments, seconds)
-        check_outputs(current.taken.outputs, outputs, _WIDENED)
+        held = self._prepare(arguments, seconds)
+        check_outputs(held.taken.outputs, outputs, _WIDENED)
         if self.examined:
-            self._compile(current)
-        races = self.examined and current.taken.steps <= _WATCHED_STEPS
+            self._compile(held)
+        races = self.examined and held.taken.steps <= _WATCHED_STEPS
         request = RunRequest(arguments.tensors.layout, races)
-        body = {"do": "run", "call": msgspec.to_builtins(request)}
+        body = {"do": "run", "number": held.number, "call": msgspec.to_builtins(request)}
         try:
             ran, files = ask_for_files(self._engine, body, Ran, seconds, arguments.tensors.file)
         except InsideFailed as inside:
@@ -127,23 +127,26 @@ class TracedSession(Session):
     def close(self) -> None:
         self._engine.close()
 
-    def _prepare(self, arguments: CallArguments, seconds: float) -> _Current:
+    def _prepare(self, arguments: CallArguments, seconds: float) -> _Held:
         """Have the function for these shapes in the engine."""
         tensors = arguments.tensors.layout.tensors
         signature = Signature(tuple(Kind(t.dtype, t.shape) for t in tensors), arguments.inputs)
-        if self._current is None or self._current.signature != signature:
-            self._current = None
-            self._current = _Current(signature, self._bring(arguments, seconds))
-        return self._current
+        if signature not in self._held:
+            number = len(self._held)
+            taken = self._bring(number, arguments, seconds)
+            self._held[signature] = _Held(number, signature, taken)
+        return self._held[signature]
 
-    def _compile(self, current: _Current) -> Compiled:
-        if current.signature not in self._compiled:
-            self._compiled[current.signature] = self._compile_now()
-        return self._compiled[current.signature]
+    def _compile(self, held: _Held) -> Compiled:
+        if held.number not in self._compiled:
+            self._compiled[held.number] = self._compile_now(held.number)
+        return self._compiled[held.number]
 
-    def _compile_now(self) -> Compiled:
+    def _compile_now(self, number: int) -> Compiled:
         try:
-            return ask(self._engine, {"do": "compile"}, Compiled, self.compile_seconds)
+            return ask(
+                self._engine, {"do": "compile", "number": number}, Compiled, self.compile_seconds
+            )
         except InsideFailed as inside:
             raise compile_failure(inside.failed) from inside
         except CellTimeout as failure:
@@ -182,10 +185,11 @@ class CandidateSession(TracedSession):
         except InsideFailed as inside:
             raise trace_failure(inside.failed) from inside
 
-    def _bring(self, arguments: CallArguments, seconds: float) -> Taken:
+    def _bring(self, number: int, arguments: CallArguments, seconds: float) -> Taken:
         file = self._trace(arguments, seconds)
+        body = {"do": "take", "number": number}
         try:
-            taken = ask(self._engine, {"do": "take"}, Taken, _LOAD_SECONDS, file)
+            taken = ask(self._engine, body, Taken, _LOAD_SECONDS, file)
         except InsideFailed as inside:
             raise RunFailed("no-kernel", inside.failed.message, ()) from inside
         finally:

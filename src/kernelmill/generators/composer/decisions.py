@@ -13,6 +13,8 @@ from kernelmill.generators.decisions import Choice, Decisions
 
 Choices = Mapping[str, Sequence[Choice]]
 """What there is to choose from in each decision that is open, the usual one first."""
+Column = tuple[str, Choice]
+"""A decision and one of its choices."""
 
 
 class Decision(NamedTuple):

@@ -50,8 +50,8 @@ class BaselineSession(TracedSession):
         except (CellFailure, BaselineMissing):
             self._exporter.close()
             raise
-        self._graph = b""
-        """As it is said to the engine at the moment."""
+        self._graphs: dict[int, bytes] = {}
+        """As they were said to the engine, by number."""
         self._precision = _PRECISIONS[0]
 
     def close(self) -> None:
@@ -62,9 +62,9 @@ class BaselineSession(TracedSession):
         self, arguments: CallArguments, outputs: Sequence[Kind], seconds: float
     ) -> Estimate:
         """Compiled once a machine: the model says the same every time, and XLA takes its time."""
-        current = self._prepare(arguments, seconds)
-        signature = msgspec.json.encode(current.signature).decode()
-        key = cache_key((MODEL, self._chip, signature, self._graph.decode()))
+        held = self._prepare(arguments, seconds)
+        signature = msgspec.json.encode(held.signature).decode()
+        key = cache_key((MODEL, self._chip, signature, self._graphs[held.number].decode()))
         kept = load(key)
         if kept is not None:
             return msgspec.json.decode(kept, type=Estimate)
@@ -89,9 +89,9 @@ class BaselineSession(TracedSession):
 
     def _renew_engine(self, profiled: bool) -> None:
         self._engine.close()
-        self._engine, self._current = self._start_engine(profiled), None
+        self._start_engine(profiled)
 
-    def _bring(self, arguments: CallArguments, seconds: float) -> Taken:
+    def _bring(self, number: int, arguments: CallArguments, seconds: float) -> Taken:
         tensors = arguments.tensors
         body = {
             "do": "export",
@@ -100,11 +100,12 @@ class BaselineSession(TracedSession):
             "state": arguments.state,
         }
         exported, files = _answer(self._exporter, body, _Exported, tensors.file)
-        self._graph = msgspec.json.encode(exported.graph)
-        files.insert(0, in_memory(self._graph))
+        self._graphs[number] = msgspec.json.encode(exported.graph)
+        files.insert(0, in_memory(self._graphs[number]))
         kinds = [Kind(t.dtype, t.shape) for t in tensors.layout.tensors]
         body = {
             "do": "translate",
+            "number": number,
             "layout": msgspec.to_builtins(exported.layout),
             "tensors": msgspec.to_builtins(kinds),
             "precision": self._precision,
