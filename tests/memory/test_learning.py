@@ -10,6 +10,7 @@ from kernelmill.candidate import Candidate, Origin
 from kernelmill.errors import UsageError
 from kernelmill.generators.base import Draft, Hint, Parent, Proposal, Stage, Why
 from kernelmill.memory import Item, ItemKind, Memory, Role
+from kernelmill.memory.items import FAILURE
 from kernelmill.memory.retrieval import Query, Retriever, Settings
 from kernelmill.memory.values import Value
 from kernelmill.strategies import get_strategy
@@ -92,6 +93,19 @@ def test_what_cured_the_same_bottleneck_joins_from_afar() -> None:
     assert shown(memory, query, shown=1) == ["block for the cache"]
 
 
+def test_what_is_often_refused_joins_from_afar() -> None:
+    """By value, and not where only what is near counts."""
+    memory = new_memory()
+    for n in range(20):
+        memory.add(make_item(f"unroll {n}"))
+    memory.add(
+        make_item("avoid it", ItemKind.EXPERIENCE, category=FAILURE, outcome=-1.0, value=0.5)
+    )
+    query = ask("pointwise unroll")
+    assert shown(memory, query, shown=1) == ["avoid it"]
+    assert "avoid it" not in shown(memory, query, shown=5, rank="similarity")
+
+
 def test_exploration_is_drawn_and_said() -> None:
     memory = new_memory()
     for n in range(10):
@@ -121,6 +135,7 @@ def attempt(
     *,
     parent: Parent | None = None,
     context: tuple[Hint, ...] = (),
+    complaint: str = "wrong",
     **decisions: object,
 ) -> Parent:
     """One attempt of the only task, stored and learned from."""
@@ -134,6 +149,9 @@ def attempt(
     proposal = Proposal(task, "cpp", stage, 1, parent=parent, context=context)
     candidate = Candidate({"model.py": f"# {decisions}"}, Origin.SHIPPED)
     verdict = make_verdict(ratio)
+    if ratio is None:
+        told = msgspec.structs.replace(verdict.feedback[0], summary=complaint)
+        verdict = msgspec.structs.replace(verdict, feedback=(told,))
     draft = Draft(candidate, decisions)  # type: ignore[arg-type]
     stored = workspace.complete(
         claim, Result(proposal, Seconds(), draft, verdict), ValueDriven().observe
@@ -176,6 +194,25 @@ def test_what_failures_have_in_common_is_suspected(workspace: Workspace) -> None
     assert failure.count == 2
     attempt(workspace, None, moments="two-pass", lanes=32)
     assert len(by_kind(workspace, ItemKind.EXPERIENCE)) == 2, "another culprit"
+
+
+def test_what_passed_is_not_suspected(workspace: Workspace) -> None:
+    attempt(workspace, 1.0, moments="two-pass", lanes=64)
+    attempt(workspace, None, moments="one-pass", lanes=64)
+    failure = by_kind(workspace, ItemKind.EXPERIENCE)[-1]
+    assert failure.decisions == {"moments": "one-pass"}
+    attempt(workspace, None, moments="two-pass", lanes=64)
+    failure = by_kind(workspace, ItemKind.EXPERIENCE)[-1]
+    assert failure.decisions == {"moments": "two-pass", "lanes": 64}, "somebody must have done it"
+
+
+def test_a_complaint_is_the_same_whatever_sizes_it_names(workspace: Workspace) -> None:
+    attempt(workspace, None, complaint="3 of 17 elements are wrong", lanes=64, tile="6x4")
+    attempt(workspace, None, complaint="11 of 60 elements are wrong", lanes=64, tile="4x4")
+    attempt(workspace, None, complaint="its norm is too large", lanes=64, tile="4x4")
+    wrong, inexact = by_kind(workspace, ItemKind.EXPERIENCE)
+    assert (wrong.count, wrong.decisions) == (2, {"lanes": 64})
+    assert inexact.count == 1
 
 
 def test_what_was_shown_is_rewarded(workspace: Workspace) -> None:
