@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from kernelmill.generators.decisions import Decisions
 from kernelmill.generators.planning import Diagnosis, Guidance
-from kernelmill.judge.verdict import Diagnosis as DeviceDiagnosis
-from kernelmill.judge.verdict import KernelUse, Profile
+from kernelmill.judge.verdict import DeviceDiagnosis, KernelUse, Profile
 from kernelmill.skills.alternatives import next_choices
 from kernelmill.skills.measuring import measure
 from kernelmill.skills.method_files import Expectation

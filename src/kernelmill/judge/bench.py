@@ -9,7 +9,7 @@ from kernelmill.backends.base import Built
 from kernelmill.candidate import Candidate
 from kernelmill.judge.correctness import Correctness
 from kernelmill.judge.protocol import OutputTensor
-from kernelmill.judge.verdict import Diagnosis, Latency, Modelled, Profile
+from kernelmill.judge.verdict import DeviceDiagnosis, Latency, Modelled, Profile
 from kernelmill.tasks.task import Task
 
 
@@ -18,7 +18,7 @@ class Competition(NamedTuple):
 
     latency: Latency
     profile: Profile
-    diagnosis: Diagnosis | None
+    diagnosis: DeviceDiagnosis | None
     modelled: Modelled | None = None
     """Where a model told the time."""
 

@@ -17,7 +17,7 @@ from kernelmill.judge.protocol import OutputTensor
 from kernelmill.judge.settings import Settings
 from kernelmill.judge.subject import RunnerRaised
 from kernelmill.judge.verdict import (
-    Diagnosis,
+    DeviceDiagnosis,
     Feedback,
     Gate,
     Latency,
@@ -66,7 +66,7 @@ class Passage:
         self._trials: tuple[Trial, ...] = ()
         self._latency: Latency | None = None
         self._profile: Profile | None = None
-        self._diagnosis: Diagnosis | None = None
+        self._diagnosis: DeviceDiagnosis | None = None
         self._modelled: Modelled | None = None
         self._repeats = REPEATS
 

@@ -153,7 +153,7 @@ class KernelUse(msgspec.Struct, frozen=True):
         return ", ".join(parts)
 
 
-class Diagnosis(msgspec.Struct, frozen=True):
+class DeviceDiagnosis(msgspec.Struct, frozen=True):
     """Where the time on a device goes; told by a profiler beside the candidate, no evidence."""
 
     kernels: tuple[KernelUse, ...]
@@ -234,7 +234,7 @@ class Verdict(msgspec.Struct, frozen=True):
     seconds: dict[str, float]
     """Wall time by gate."""
     evidence: Evidence
-    diagnosis: Diagnosis | None = None
+    diagnosis: DeviceDiagnosis | None = None
     modelled: Modelled | None = None
 
     def to_json(self) -> bytes:

@@ -23,6 +23,8 @@ from kernelmill.memory.subjects import described, task_subject
 from kernelmill.workspace import Attempt, Result
 
 _MOST_DIFFERENCE = 40
+_TO_KNOW_WHAT_FAILS = {Role.DRAFT: 1.0, Role.REFINE: 0.5}
+"""Is worth as much at first, for drafting, as to know what passes."""
 _TELLING = 12
 """Words of a complaint that tell it from another."""
 
@@ -128,7 +130,7 @@ class Lessons:
             decisions=suspects,
             outcome=REFUSED,
             category=FAILURE,
-            values={Role.DRAFT: 1.0, Role.REFINE: 0.5},
+            values=_TO_KNOW_WHAT_FAILS,
         )
 
     def _first_success(self) -> NewItem:

@@ -2,7 +2,7 @@
 
 from kernelmill.candidate import Candidate
 from kernelmill.judge import Latency, Verdict
-from kernelmill.judge.verdict import Diagnosis, KernelUse, Profile
+from kernelmill.judge.verdict import DeviceDiagnosis, KernelUse, Profile
 from kernelmill.skills.features.operators import bytes_once, operator_metrics
 from kernelmill.skills.features.source import source_metrics
 from kernelmill.skills.metrics import Metrics, of_backend
@@ -45,7 +45,7 @@ def _profile_metrics(profile: Profile) -> dict[str, float]:
     return {"kernel_share": profile.kernel, "foreign_share": profile.foreign}
 
 
-def _device_metrics(diagnosis: Diagnosis, hottest: KernelUse) -> dict[str, float]:
+def _device_metrics(diagnosis: DeviceDiagnosis, hottest: KernelUse) -> dict[str, float]:
     device_time = sum(kernel.microseconds for kernel in diagnosis.kernels)
     found = {
         "dram_percent": 100 * diagnosis.bandwidth,

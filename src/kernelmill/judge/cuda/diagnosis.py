@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from kernelmill.judge.cuda.protocol import Hardware, KernelSeen, Profiled
 from kernelmill.judge.roofline import Floor
-from kernelmill.judge.verdict import Diagnosis, KernelUse, Latency, Profile
+from kernelmill.judge.verdict import DeviceDiagnosis, KernelUse, Latency, Profile
 from kernelmill.tasks.task import Kind, Task
 from kernelmill.tensors.layout import item_size
 
@@ -31,7 +31,7 @@ def least_milliseconds(task: Task, hardware: Hardware) -> Floor:
 
 
 class Findings(NamedTuple):
-    diagnosis: Diagnosis
+    diagnosis: DeviceDiagnosis
     profile: Profile
 
 
@@ -50,7 +50,7 @@ def diagnose(
         foreign_ms=foreign_ns / calls / 1e6,
     )
     reads, writes = _traffic(task)
-    diagnosis = Diagnosis(
+    diagnosis = DeviceDiagnosis(
         kernels=tuple(_use(kernel, calls) for kernel in seen.kernels[:_MOST_KERNELS]),
         busy=min(1.0, total / calls / 1e6 / latency.candidate_ms),
         bandwidth=(reads + writes) / latency.candidate_ms / hardware.bytes_per_ms,
