@@ -6,12 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from kernelmill.backends import get_backend
 from kernelmill.judge import Judge, Settings
 from kernelmill.sandbox import Features, Tier, probe_features
 
 PROJECT = Path(__file__).parent.parent
+
+# What a test says must not depend on how busy the machine is.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 @functools.cache

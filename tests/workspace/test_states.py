@@ -99,4 +99,4 @@ class Claims(RuleBasedStateMachine):
 
 
 TestClaims = Claims.TestCase
-TestClaims.settings = settings(max_examples=30, stateful_step_count=25, deadline=None)
+TestClaims.settings = settings(max_examples=30, stateful_step_count=25)

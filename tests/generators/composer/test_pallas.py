@@ -68,10 +68,11 @@ def _attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tenso
 _HEADS = ((2, 3, 20, 8),) * 3
 CASES = {
     "pointwise": of(lambda x: F.gelu(x) + torch.tanh(x) * F.softplus(x), (7, 33), (2, 5)),
-    "in blocks": of(lambda x: F.elu(x).sqrt().abs(), (64, 33), (17, 5), rows=8),
+    "in blocks": of(lambda x: F.elu(x).abs().sqrt(), (64, 33), (17, 5), rows=8),
     "choices": of(lambda x: torch.where(x > 0, x.abs().sqrt(), x.exp()).clamp(max=1), (7, 33)),
     "joined": of(lambda x: torch.cat([x, x[:, 1:], F.pad(x, (1, 2))], 1), (3, 5), (4, 2)),
     "permuted": of(lambda x: x.permute(2, 0, 1) * 2, (3, 5, 7), (2, 4, 2)),
+    "kept by columns": of(torch.mm, ((256, 24), (24, 256)), ((33, 17), (17, 65))),
     "softmax": of(lambda x: x.softmax(1), (40, 40), (3, 129)),
     "softmax beside": of(lambda x: x.softmax(1), (2, 9, 40), (3, 4, 7)),
     "all of it": of(lambda x: x.square().mean() + x.amax(), (70, 90), (3, 5)),
@@ -201,6 +202,13 @@ def test_only_what_matters_is_open() -> None:
 
 def test_a_linear_layer_and_its_norm_are_one_kernel(linear: Graph) -> None:
     assert compose(_LINEAR, linear).count("pl.pallas_call(") == 1
+
+
+def test_a_matrix_is_handed_over_as_the_chip_keeps_it() -> None:
+    case = CASES["kept by columns"]
+    graph = trace(case)
+    assert compose(case, graph).count("jnp.transpose(") == 1, "the left one: 24 of 128 lanes"
+    assert "jnp.transpose(" not in compose(case._replace(decisions={"handed": "by rows"}), graph)
 
 
 def test_it_declines_by_naming_the_operator() -> None:

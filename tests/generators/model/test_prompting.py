@@ -30,7 +30,7 @@ def test_nothing_undefined_is_passed_over() -> None:
     assert len(list(PROMPTS.glob("*.user.j2"))) == len(Role) + 1
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.integers(1200, 4000), st.integers(0, 30))
 def test_a_prompt_keeps_to_its_budget(most: int, count: int) -> None:
     hints = tuple(

@@ -35,5 +35,9 @@ CATALOGUE: Catalogue = {
     "precision": Decision(
         ("highest", "bf16x3", "bf16"), "products of floats: whole, in three parts, or rounded first"
     ),
+    "handed": Decision(
+        ("as kept", "by rows"),
+        "a matrix to a product as the chip keeps it, or along its rows, which may be a copy",
+    ),
     "turn": Decision(("kernel", "host"), "operands transposed in the kernel, or before it"),
 }

@@ -31,6 +31,8 @@ from kernelmill.generators.composer.emit.pallas.tensors import (
 from kernelmill.generators.composer.emit.triton.code import host
 from kernelmill.generators.composer.graph import Extent, Node
 
+_SUBLANES, _LANES = 8, 128
+
 
 def product(left: Tensor, right: Tensor) -> Tensor:
     if left.dtype != "float32":
@@ -59,15 +61,34 @@ def _read_apart(tensor: Tensor, others: Sequence[Tensor]) -> Tensor:
     return tensor
 
 
+def _as_kept(lowering: Lowering, tensor: Tensor) -> Tensor:
+    """Handed over transposed where the chip keeps it so: a kernel's own way would cost a copy."""
+    if not isinstance(tensor, Stored) or len(tensor.shape) != 2:
+        return tensor
+    if not _kept_by_columns(*tensor.shape) or lowering.plan.handed != "as kept":
+        return tensor
+    return Permute(Permute(tensor, (1, 0)), (1, 0))
+
+
+def _kept_by_columns(rows: Extent, columns: Extent) -> bool:
+    """A matrix lies in tiles, along the axis that leaves less of them empty."""
+    return _tiled(columns.value, rows.value) < _tiled(rows.value, columns.value)
+
+
+def _tiled(sublanes: int, lanes: int) -> int:
+    return -(-sublanes // _SUBLANES) * -(-lanes // _LANES)
+
+
 @lowers("mm", "bmm")
 def _product(lowering: Lowering, node: Node) -> Tensor:
-    left, right = (lowering.value(argument) for argument in node.arguments)
+    left, right = (_as_kept(lowering, lowering.value(one)) for one in node.arguments)
     return product(left, right)
 
 
 @lowers("addmm", "baddbmm")
 def _with_bias(lowering: Lowering, node: Node) -> Tensor:
-    bias, left, right = (lowering.value(argument) for argument in node.arguments)
+    bias, *sides = (lowering.value(argument) for argument in node.arguments)
+    left, right = (_as_kept(lowering, side) for side in sides)
     result: Tensor = product(left, right)
     for tensor, name in ((bias, "beta"), (result, "alpha")):
         factor = node.keywords.get(name, 1)
