@@ -114,7 +114,7 @@ def test_what_was_refused_alone_is_shunned() -> None:
 
 
 def test_what_passed_is_not_to_blame() -> None:
-    """Two were refused and one passed: only one choice is left to have done it."""
+    """Only one choice of the two that were refused is in none of the two that passed."""
     shown = (
         hint(REFUSED, 7, lanes=16, parallel="none", contract="loops"),
         hint(REFUSED, 8, lanes=16, parallel="outer", contract="blocked"),
