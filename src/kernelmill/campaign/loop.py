@@ -1,4 +1,5 @@
-"""The loop: propose, write, build, judge, store, learn. All tasks advance together.
+"""The loop: propose, write, build, judge, store, learn. All tasks advance together, as far as a
+judge can be ready for all of them.
 
 Every judge works in a thread of its own: one, or one a device. Writing and building run ahead of
 them in others, for at most LOOKAHEAD attempts or as many as the generator answers at once, and
@@ -38,6 +39,9 @@ from kernelmill.tasks.task import Task
 from kernelmill.workspace import Campaign, Claim, Result, Seconds, State, Workspace
 
 LOOKAHEAD = 2
+LEAD = 4
+"""Attempts by which a task that a judge is ready for may be ahead of one that none is: to get ready
+costs as much as some attempts."""
 NO_MONEY = "no money"
 """The event that says what could not be paid."""
 
@@ -102,6 +106,8 @@ class Loop:
         self._limits = limits
         self._watcher = watcher
         self._open: dict[int, _Work] = {}
+        self._begun: dict[int, int] = {}
+        """The last attempt begun of each task."""
         self._champions: dict[int, float] = {}
         self._under_way: list[_UnderWay] = []
         """In the order in which they were begun."""
@@ -158,9 +164,16 @@ class Loop:
         return Ending.COMPLETE
 
     def _turns(self) -> Iterator[_Work]:
-        """One attempt for every open task, then the next."""
+        """One attempt for every open task, then whoever is furthest behind."""
         while self._open:
-            yield from tuple(self._open.values())
+            yield min(self._open.values(), key=self._advance)
+
+    def _advance(self, work: _Work) -> tuple[bool, bool, int]:
+        """Who has the least begins next; nobody waits for itself while others could begin."""
+        begun = self._begun.get(work.id, 0)
+        under_way = any(one.work.id == work.id for one in self._under_way)
+        ready = begun == 0 or self._panel.is_ready_for(work.task)
+        return under_way, begun > 0, begun if ready else begun + LEAD
 
     def _make_room(self, work: _Work) -> None:
         while self._under_way and (
@@ -175,6 +188,7 @@ class Loop:
         if claim is None:
             del self._open[work.id]
             return
+        self._begun[work.id] = claim.number
         seed = attempt_seed(self._campaign, work.task.id, claim.number)
         history = StoredHistory(self._workspace, self._campaign, work.id, seed)
         proposal = msgspec.structs.replace(

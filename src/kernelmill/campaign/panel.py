@@ -25,6 +25,10 @@ class Panel:
     def __len__(self) -> int:
         return len(self._judges)
 
+    def is_ready_for(self, task: Task) -> bool:
+        """Whether any of them has judged it and could go on at once."""
+        return any(judge.is_ready_for(task) for judge in self._judges)
+
     @contextmanager
     def lease(self, task: Task) -> Iterator[Judge]:
         """A judge for oneself: who is ready for the task, or who has waited longest.

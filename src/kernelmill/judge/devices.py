@@ -1,12 +1,14 @@
 """Which device a backend's candidates run on, and how the judge works there."""
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 from kernelmill.backends.base import Backend, Device
 from kernelmill.errors import BackendUnavailable
 from kernelmill.judge.bench import Bench
 from kernelmill.judge.cuda.bench import CudaBench, device_files, only_device
+from kernelmill.judge.cuda.reserve import Reserve
 from kernelmill.judge.host_bench import HostBench
 from kernelmill.judge.modelled.bench import ModelledBench
 from kernelmill.judge.settings import Settings
@@ -19,17 +21,38 @@ class JudgedDevice(NamedTuple):
     """Where the reference is described, by the framework's name for it."""
     modules: tuple[str, ...]
     """Programs of its cells, imported by the warm process."""
-    open_bench: Callable[[Backend, Task, Zygote, Settings], Bench[Any]]
+    benches: Callable[[Backend, Zygote, Settings, ExitStack], Callable[[Task], Bench[Any]]]
+    """For one judge, who closes the stack in the end: what opens its benches."""
     files: Callable[[], tuple[str, ...]] = tuple
     """Device files that a cell which computes there must open."""
     chosen: Callable[[int], Mapping[str, str]] = lambda _: {}
     """What lets cells see one of several devices, in their environment."""
 
 
+def _host_benches(
+    _: Backend, zygote: Zygote, settings: Settings, __: ExitStack
+) -> Callable[[Task], Bench[Any]]:
+    return lambda task: HostBench(task, zygote, settings)
+
+
+def _modelled_benches(
+    backend: Backend, zygote: Zygote, settings: Settings, _: ExitStack
+) -> Callable[[Task], Bench[Any]]:
+    return lambda task: ModelledBench(backend, task, zygote, settings)
+
+
+def _cuda_benches(
+    _: Backend, zygote: Zygote, settings: Settings, leaving: ExitStack
+) -> Callable[[Task], Bench[Any]]:
+    reserve = Reserve(zygote)
+    leaving.callback(reserve.close)
+    return lambda task: CudaBench(task, zygote, settings, reserve)
+
+
 _RUNNER = "kernelmill.judge.runner"
 _DEVICES = {
-    Device.CPU: JudgedDevice("cpu", (_RUNNER,), lambda _, *rest: HostBench(*rest)),
-    Device.MODELLED: JudgedDevice("cpu", (_RUNNER,), ModelledBench),
+    Device.CPU: JudgedDevice("cpu", (_RUNNER,), _host_benches),
+    Device.MODELLED: JudgedDevice("cpu", (_RUNNER,), _modelled_benches),
     Device.CUDA: JudgedDevice(
         "cuda",
         (
@@ -37,7 +60,7 @@ _DEVICES = {
             "kernelmill.judge.cuda.runner",
             "kernelmill.judge.cuda.examiner",
         ),
-        lambda _, *rest: CudaBench(*rest),
+        _cuda_benches,
         device_files,
         only_device,
     ),

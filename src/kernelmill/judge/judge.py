@@ -2,7 +2,7 @@
 
 import resource
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from typing import Any
 
 from kernelmill.backends.base import Backend, BuildFailed
@@ -38,6 +38,8 @@ class Judge:
         number = self.settings.device
         environment = {} if number is None else self._device.chosen(number)
         self.zygote = Zygote(modules, self.settings.threads, environment)
+        self._leaving = ExitStack()
+        self._open_bench = self._device.benches(backend, self.zygote, self.settings, self._leaving)
         self._benches: dict[str, Bench[Any]] = {}
 
     @property
@@ -98,10 +100,11 @@ class Judge:
 
     def bench(self, task: Task) -> Bench[Any]:
         """A fresh bench for a task; the caller closes it."""
-        return self._device.open_bench(self.backend, task, self.zygote, self.settings)
+        return self._open_bench(task)
 
     def close(self) -> None:
         self._close_benches()
+        self._leaving.close()
         self.zygote.close()
 
     def __enter__(self) -> "Judge":

@@ -1,5 +1,7 @@
 """Operators, composed for Triton and run in its interpreter at two shapes."""
 
+import ast
+import builtins
 import importlib.util
 import subprocess
 import sys
@@ -63,6 +65,10 @@ def _squared(x: torch.Tensor) -> torch.Tensor:
     return x @ x
 
 
+def _less_its_mean(x: torch.Tensor) -> torch.Tensor:
+    return x - x.mean(1, keepdim=True)
+
+
 _HEADS = ((2, 3, 20, 8),) * 3
 _LONG = (2, 9000)
 CASES = {
@@ -72,6 +78,7 @@ CASES = {
     "permuted": of(lambda x: x.permute(2, 0, 1) * 2, (3, 5, 7), (2, 2, 2)),
     "softmax": of(lambda x: x.softmax(1), (5, 40), (3, 129)),
     "softmax in a loop": of(lambda x: x.softmax(1), (3, 3000), (2, 4097), keep_rows=False),
+    "folds of one in a loop": of(lambda x: _less_its_mean(x.amax(1, keepdim=True)), (3, 3000), keep_rows=False),
     "softmax beside": of(lambda x: x.softmax(1), (2, 9, 40), (1, 4, 7)),
     "few long rows": of(lambda x: x.square().mean() + x.amax(), _LONG, (3, 5)),
     "places": of(lambda x: (x.argmax(1), x.argmin(0)), (6, 50), (3, 7)),
@@ -155,6 +162,37 @@ def test_composed_operators_are_right(name: str, answers: dict[str, list[Any]]) 
         for one, other in zip(_flat(got), _flat(wanted), strict=True):
             assert one.shape == other.shape and one.dtype == other.dtype
             torch.testing.assert_close(one, other, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_kernels_use_no_name_they_do_not_have(name: str, tmp_path: Path) -> None:
+    """Nor where rows go through loops, whatever the case decides."""
+    case = CASES[name]
+    compose(case._replace(decisions={**case.decisions, "keep_rows": False}), tmp_path / "composed")
+    tree = ast.parse((tmp_path / "composed" / "model.py").read_text())
+    known = {*dir(builtins), *_bound(tree)}
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef):
+            used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+            assert used <= known | _bound(function)
+
+
+def _bound(tree: ast.AST) -> set[str]:
+    """Names that are given to something in a program, but for what is inside of its functions."""
+    names: set[str] = set()
+    for node in ast.iter_child_nodes(tree):
+        match node:
+            case ast.FunctionDef() | ast.ClassDef():
+                names.add(node.name)
+            case ast.alias():
+                names.add((node.asname or node.name).partition(".")[0])
+            case ast.arg():
+                names.add(node.arg)
+            case ast.Name(ctx=ast.Store()):
+                names.add(node.id)
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names |= _bound(node)
+    return names
 
 
 def _flat(value: Any) -> list[torch.Tensor]:

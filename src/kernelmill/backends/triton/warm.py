@@ -6,22 +6,35 @@ Imported by the warm process on a machine with a GPU. It starts no context: runn
 import os
 import subprocess
 import tempfile
+from typing import Any
 
-from triton.backends.nvidia import compiler, driver
+import triton
+import triton.language as tl
+from triton.backends.compiler import GPUTarget
+from triton.backends.nvidia import driver
+from triton.compiler import ASTSource
+from triton.errors import TritonError
 
 _CACHE = "TRITON_CACHE_DIR"
-_HOPPER = 90
+_TARGET = GPUTarget("cuda", 90, 32)
+
+
+def _copy(source: Any, target: Any, size: tl.constexpr) -> None:
+    places = tl.arange(0, size)
+    tl.store(target + places, tl.load(source + places))
 
 
 def _make_ready() -> None:
-    """Build Triton's own helper library once, and remember what its tools say of themselves."""
+    """Build Triton's own helper library once; compile something, so that what the compiler reads of
+    itself at its first use (a digest of its whole library, what its tools are called) is read."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ[_CACHE] = folder
         try:
             driver.CudaUtils()
-            compiler.get_ptxas_version(_HOPPER)
-        except (AssertionError, OSError, RuntimeError, subprocess.CalledProcessError):
-            return  # every runner builds its own, or says why it cannot
+            pointers = {"source": "*fp32", "target": "*fp32"}
+            triton.compile(ASTSource(triton.jit(_copy), pointers, {(2,): 128}), target=_TARGET)
+        except (AssertionError, OSError, RuntimeError, TritonError, subprocess.SubprocessError):
+            return  # every runner does this itself, or says why it cannot
         finally:
             del os.environ[_CACHE]
     driver.CudaUtils.__init__ = lambda self: None  # the one instance is complete

@@ -26,6 +26,7 @@ from kernelmill.judge.cuda.contest import DeviceContest
 from kernelmill.judge.cuda.diagnosis import diagnose, least_milliseconds
 from kernelmill.judge.cuda.examined import DeviceCase, DeviceCaseBook, Examiner, requests_of
 from kernelmill.judge.cuda.protocol import ArenaShared, Profiled, ShareRequest
+from kernelmill.judge.cuda.reserve import Reserve, Wish
 from kernelmill.judge.latency import Contestant, summarise
 from kernelmill.judge.loading import REFERENCE_LIMITS, load_candidate, read_init_arguments
 from kernelmill.judge.protocol import OutputTensor, ReferenceRequest, TrialDone
@@ -49,7 +50,6 @@ from kernelmill.sandbox import (
 from kernelmill.tasks.task import Task
 
 _EXAMINER = "kernelmill.judge.cuda.examiner:run_examiner"
-_CANDIDATE = "kernelmill.judge.cuda.runner:run_candidate"
 _BASELINE = "kernelmill.judge.cuda.runner:run_baseline"
 _SECONDS = 120.0
 _COMPILE_SECONDS = 300.0
@@ -61,6 +61,8 @@ _ROOM = 8 << 30
 """What a candidate may use beside its answers, at least; or some times what a call moves."""
 _ROOM_CALLS = 6
 _ARENA_SHARE = 4
+_RESERVE_SHARE = 5
+"""The runner that waits for a candidate takes at most this part; larger ones come when called."""
 _BENCHES_SHARE = 4
 """What all benches may hold of the device's memory between verdicts; one more is open then."""
 _PROCESS_FILES = 6
@@ -72,9 +74,10 @@ class CudaBench(Bench[Subject]):
         "runner lives only inside it, and the device must be idle afterwards"
     )
 
-    def __init__(self, task: Task, zygote: Zygote, settings: Settings) -> None:
+    def __init__(self, task: Task, zygote: Zygote, settings: Settings, reserve: Reserve) -> None:
         self.task = task
         self._zygote = zygote
+        self._reserve = reserve
         self._settings = settings
         self._subjects: list[Subject] = []
         self._compiled: Contestant | None = None
@@ -126,10 +129,14 @@ class CudaBench(Bench[Subject]):
 
     def _empty_seat(self, may_execute: bool) -> Cell:
         """A runner whose memory the examiner reads; whatever fails so far is no candidate's."""
+        policy = self._policy(self._settings.limits, may_execute)
+        wish = Wish(self._settings.threads, self._arena_bytes(), policy)
         with blaming_reference():
-            cell = self._spawn(_CANDIDATE, self._settings.limits, may_execute)
+            cell = self._reserve.take(wish)
             try:
                 self._share(Subject(cell))
+                if wish.arena_bytes <= self.hardware.memory_bytes // _RESERVE_SHARE:
+                    self._reserve.fill(wish)
             except (CellFailure, RunnerRaised, ReferenceLost):
                 cell.close()
                 raise
@@ -157,6 +164,7 @@ class CudaBench(Bench[Subject]):
         repeats: int,
     ) -> Competition:
         baselines = self._baselines(compiled)
+        self._reserve.settle()
         if built.compiles_at_run_time:
             self._lock(subject)
         contest = DeviceContest(
@@ -269,19 +277,14 @@ class CudaBench(Bench[Subject]):
 
     def _start(self, entry: str, may_execute: bool) -> Subject:
         """One of the judge's own processes, which last as long as the bench."""
-        subject = Subject(self._spawn(entry, REFERENCE_LIMITS, may_execute))
+        arguments = {"threads": self._settings.threads}
+        policy = self._policy(REFERENCE_LIMITS, may_execute)
+        subject = Subject(self._zygote.spawn(entry, arguments, policy))
         self._subjects.append(subject)
         return subject
 
-    def _spawn(self, entry: str, limits: Limits, may_execute: bool) -> Cell:
-        files = device_files()
-        arguments = {
-            "threads": self._settings.threads,
-            "device_files": files,
-            "arena_bytes": self._arena_bytes() if entry == _CANDIDATE else 0,
-        }
-        policy = Policy(limits=limits, may_execute=may_execute, devices=files)
-        return self._zygote.spawn(entry, arguments, policy)
+    def _policy(self, limits: Limits, may_execute: bool) -> Policy:
+        return Policy(limits=limits, may_execute=may_execute, devices=device_files())
 
     def _load(self, subject: Subject, compiled: bool = False) -> None:
         request = ReferenceRequest(self.task.source, self.task.scale, secret_seed(), compiled)

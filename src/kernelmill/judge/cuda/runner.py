@@ -45,7 +45,7 @@ def run_candidate(channel: Channel, arguments: dict[str, Any], scratch: str) -> 
     """Entry: a candidate's ModelNew."""
     start_device(arguments["threads"])
     arena = Arena(arguments["arena_bytes"])
-    given = _share(channel, arena)
+    given = _share(channel, _stand_by(channel), arena)
     folder, workshop = Path(scratch) / "candidate", Path(scratch) / "workshop"
     _compile_in(workshop)
     writing = (str(workshop), OWN_FOLDER, *arguments["device_files"])
@@ -67,7 +67,7 @@ def run_baseline(channel: Channel, arguments: dict[str, Any], scratch: str) -> N
     """Entry: a task's Model, eager or compiled."""
     start_device(arguments["threads"])
     _compile_in(Path(scratch) / "workshop")
-    given = _share(channel, None)
+    given = _share(channel, channel.receive(), None)
     request = msgspec.convert(channel.receive().body, ReferenceRequest)
     try:
         module = TaskModule(request.source, request.scale, "cuda")
@@ -105,9 +105,15 @@ def _compile_in(workshop: Path) -> None:
     os.environ["TMPDIR"] = tempfile.tempdir = str(workshop)
 
 
-def _share(channel: Channel, arena: Arena | None) -> Adopted:
+def _stand_by(channel: Channel) -> Message:
+    """Say that it is up as often as asked; what comes then is for the candidate's sake."""
+    while (message := channel.receive()).body.get("do") == "stand by":
+        channel.send(msgspec.to_builtins(Done()))
+    return message
+
+
+def _share(channel: Channel, message: Message, arena: Arena | None) -> Adopted:
     """Before anything untrusted is here: take the block of inputs, hand over that of answers."""
-    message = channel.receive()
     request = msgspec.convert(message.body, ShareRequest)
     given = Adopted(message.files[0], request.given_bytes, writable=False)
     files = () if arena is None else (arena.file(),)

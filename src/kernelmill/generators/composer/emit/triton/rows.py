@@ -184,9 +184,10 @@ class _Folding:
             return fold_window(scope, value, index)
         if scope is not self.root or not any(use.value is value for use in self.uses):
             raise Unfit(value)
-        if self.kept or isinstance(value, Parts):
+        use = Use(value, index)
+        if self.kept or isinstance(value, Parts) or self.domain(use.length).single:
             return self._fold_tile(value, index)
-        together = self.round_of(Use(value, index))
+        together = self.round_of(use)
         domain = self.domain(together[0].length)
         body = self.loop_body(domain)
         totals = [self.accumulate(body, use, domain) for use in together]
