@@ -74,8 +74,9 @@ def transferred(source: str) -> tuple[Arm, ...]:
     return VALUE, Arm(f"value, memory of {source}", "value", memory=memory)
 
 
-def sample(suite: str, count: int) -> tuple[str, ...]:
-    """From the families in turn, the largest first; evenly spaced by name within each."""
+def sample(suite: str, count: int, draw: int) -> tuple[str, ...]:
+    """From the families in turn, the largest first; evenly spaced by name within each. Another
+    draw takes their neighbours."""
     families: dict[str, list[str]] = {}
     for file in sorted(load_suite(suite), key=lambda file: file.id):
         families.setdefault(file.family or "", []).append(file.path)
@@ -83,12 +84,14 @@ def sample(suite: str, count: int) -> tuple[str, ...]:
     chosen = []
     for place, paths in enumerate(ranked):
         share = (count - place - 1) // len(ranked) + 1
-        chosen += [paths[len(paths) * (2 * n + 1) // (2 * share)] for n in range(share)]
+        places = (len(paths) * (2 * n + 1) // (2 * share) + draw for n in range(share))
+        chosen += [paths[place % len(paths)] for place in places]
     return tuple(chosen)
 
 
 def experiments(arguments: argparse.Namespace) -> list[Experiment]:
-    basic, fused = sample("basic", arguments.basic), sample("fused", arguments.fused)
+    basic = sample("basic", arguments.basic, arguments.draw)
+    fused = sample("fused", arguments.fused, arguments.draw)
     match arguments.arms:
         case "memory":
             memory = results_of(RESULTS, arguments.backend) / "basic"
@@ -149,6 +152,7 @@ def main() -> None:
     parser.add_argument("--backend", default="cpp")
     parser.add_argument("--basic", type=int, default=8, help="tasks of `basic`")
     parser.add_argument("--fused", type=int, default=2, help="tasks of `fused`")
+    parser.add_argument("--draw", type=int, default=0, help="other tasks of the same kind")
     parser.add_argument("--budget", type=int, default=12)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=8)
