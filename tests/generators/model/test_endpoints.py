@@ -361,13 +361,16 @@ def test_so_many_at_once_and_no_more() -> None:
     import threading
 
     together, most = 0, 0
-    lock = threading.Lock()
+    lock, three = threading.Lock(), threading.Event()
 
     def behave(handler: Handler) -> None:
         nonlocal together, most
         with lock:
             together += 1
             most = max(most, together)
+            if together == 3:
+                three.set()
+        three.wait(10)
         time.sleep(0.05)
         with lock:
             together -= 1
