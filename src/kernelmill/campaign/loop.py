@@ -20,6 +20,7 @@ from kernelmill.campaign import quiet
 from kernelmill.campaign.history import StoredHistory, attempt_seed
 from kernelmill.campaign.limits import Ending, Limits
 from kernelmill.campaign.panel import Panel
+from kernelmill.campaign.turns import Progress
 from kernelmill.campaign.watcher import Watcher
 from kernelmill.errors import TaskError
 from kernelmill.generators.base import (
@@ -39,9 +40,6 @@ from kernelmill.tasks.task import Task
 from kernelmill.workspace import Campaign, Claim, Result, Seconds, State, Workspace
 
 LOOKAHEAD = 2
-LEAD = 4
-"""Attempts by which a task that a judge is ready for may be ahead of one that none is: to get ready
-costs as much as some attempts."""
 NO_MONEY = "no money"
 """The event that says what could not be paid."""
 
@@ -164,16 +162,12 @@ class Loop:
         return Ending.COMPLETE
 
     def _turns(self) -> Iterator[_Work]:
-        """One attempt for every open task, then whoever is furthest behind."""
         while self._open:
-            yield min(self._open.values(), key=self._advance)
+            yield min(self._open.values(), key=lambda work: self._progress(work).turn)
 
-    def _advance(self, work: _Work) -> tuple[bool, bool, int]:
-        """Who has the least begins next; nobody waits for itself while others could begin."""
-        begun = self._begun.get(work.id, 0)
+    def _progress(self, work: _Work) -> Progress:
         under_way = any(one.work.id == work.id for one in self._under_way)
-        ready = begun == 0 or self._panel.is_ready_for(work.task)
-        return under_way, begun > 0, begun if ready else begun + LEAD
+        return Progress(self._begun.get(work.id, 0), under_way, self._panel.is_ready_for(work.task))
 
     def _make_room(self, work: _Work) -> None:
         while self._under_way and (
