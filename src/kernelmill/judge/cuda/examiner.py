@@ -6,7 +6,7 @@ memory. Runs inside a cell; no candidate comes near it.
 
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -14,7 +14,8 @@ import torch
 from torch import nn
 
 from kernelmill.judge.cuda import driver
-from kernelmill.judge.cuda.compare import Expected, compare, compare_timed, make_budget
+from kernelmill.judge.cuda.compare import compare, compare_timed
+from kernelmill.judge.cuda.kept_cases import DrawnCase, KeptCases
 from kernelmill.judge.cuda.memory import Adopted, Shared, as_bytes, tensors_at
 from kernelmill.judge.cuda.protocol import (
     Audited,
@@ -28,20 +29,17 @@ from kernelmill.judge.cuda.protocol import (
 )
 from kernelmill.judge.cuda.ring import DeviceRing
 from kernelmill.judge.cuda.runner import CUDA, start_device
-from kernelmill.judge.hosting import outputs_in_float64, set_state
+from kernelmill.judge.hosting import set_state
 from kernelmill.judge.protocol import Done, OutputTensor, ReferenceRequest, RingRequest
 from kernelmill.sandbox.channel import Channel, Message
 from kernelmill.sandbox.serving import Server, failure
 from kernelmill.tasks.module import TaskModule
 from kernelmill.tasks.task import kinds
-from kernelmill.tensors.layout import Node, lay_out
-from kernelmill.tensors.torch_side import describe, dtype_name, restore
+from kernelmill.tensors.layout import lay_out
+from kernelmill.tensors.torch_side import describe, restore
 
-_IMPRECISE = 4
-"""How much wider the budget is where the reference cannot be computed in float64."""
-_CASE_SHARE = 8
-"""Where cases hold more than this part of the device's memory, the oldest are made anew when they
-are needed again."""
+_CASES_SHARE = 8
+"""The part of the device's memory that cases may hold between trials."""
 _QUIET_ELEMENTS = 1 << 26
 _QUIET_TIMES = 10
 _SURVEY_CALLS = 5
@@ -65,72 +63,12 @@ def run_examiner(channel: Channel, arguments: dict[str, Any], _scratch: str) -> 
     _Examiner(channel, module, model).serve()
 
 
-class _Case(NamedTuple):
-    given: list[torch.Tensor]
-    """Inputs, then state."""
-    inputs: Node
-    state: dict[str, int]
-    outputs: Node
-    expected: list[Expected]
-
-    @property
-    def bytes(self) -> int:
-        return sum(t.nbytes for t in self.given) + sum(e.bytes for e in self.expected)
-
-    @property
-    def kinds(self) -> list[tuple[str, tuple[int, ...]]]:
-        return [(dtype_name(t.dtype), tuple(t.shape)) for t in self.given]
-
-
-class _Cases:
-    """Cases by what they are drawn from; the oldest are forgotten, and made again if asked for."""
-
-    def __init__(self, module: TaskModule) -> None:
-        self._module = module
-        self._kept: dict[bytes, _Case] = {}
-
-    def get(self, request: CaseRequest) -> _Case:
-        key = msgspec.json.encode(request)
-        case = self._kept.pop(key, None)
-        if case is None:
-            self._make_room()
-            case = self._make(request)
-        self._kept[key] = case
-        return case
-
-    def _make_room(self) -> None:
-        """The oldest go first: making a case takes several times what it holds."""
-        most = torch.cuda.get_device_properties(CUDA).total_memory // _CASE_SHARE
-        while self._kept and sum(case.bytes for case in self._kept.values()) > most:
-            self._kept.pop(next(iter(self._kept)))
-
-    def forget(self, request: CaseRequest) -> None:
-        self._kept.pop(msgspec.json.encode(request), None)
-
-    def _make(self, request: CaseRequest) -> _Case:
-        draw = self._module.draw(request.constants, request.flavour, request.seed)
-        inputs: list[torch.Tensor] = []
-        node = describe(draw.inputs, inputs)
-        state = draw.model.state_dict()
-        given = [t.detach().clone().contiguous() for t in (*inputs, *state.values())]
-        exact, precise = outputs_in_float64(draw.model, draw.inputs)
-        outputs: list[torch.Tensor] = []
-        output_node = describe(draw.model(*draw.inputs), outputs)
-        tolerance = request.tolerance * (1 if precise else _IMPRECISE)
-        expected = [
-            Expected(eager.contiguous(), true, make_budget(eager, true, tolerance))
-            for eager, true in zip(outputs, exact, strict=True)
-        ]
-        torch.cuda.empty_cache()
-        numbers = {name: len(inputs) + index for index, name in enumerate(state)}
-        return _Case(given, node, numbers, output_node, expected)
-
-
 class _Examiner(Server):
     def __init__(self, channel: Channel, module: TaskModule, model: nn.Module) -> None:
         super().__init__(channel, Path("<task>"))
         self._model = model
-        self._cases = _Cases(module)
+        memory = torch.cuda.get_device_properties(CUDA).total_memory
+        self._cases = KeptCases(module, memory // _CASES_SHARE)
         self._given: Shared | None = None
         self._ring: DeviceRing | None = None
         self._slots: list[list[Any]] = []
@@ -206,7 +144,7 @@ class _Examiner(Server):
             answer_bytes=answers,
         ), ()
 
-    def _survey(self, case: _Case) -> float:
+    def _survey(self, case: DrawnCase) -> float:
         """About how long a call of eager takes, in nanoseconds."""
         inputs = self._bind(case)
         taken = []
@@ -219,7 +157,7 @@ class _Examiner(Server):
             taken.append((time.perf_counter_ns() - start) / _SURVEY_CALLS)
         return min(taken)
 
-    def _bind(self, case: _Case) -> list[Any]:
+    def _bind(self, case: DrawnCase) -> list[Any]:
         set_state(self._model, {name: case.given[index] for name, index in case.state.items()})
         inputs: list[Any] = restore(case.inputs, case.given)
         return inputs
@@ -263,7 +201,7 @@ class _Examiner(Server):
             results.append(compare(actual, expected))
         return CaseCompared(None, changed, results), ()
 
-    def _changed(self, case: _Case) -> int | None:
+    def _changed(self, case: DrawnCase) -> int | None:
         assert self._given is not None
         found = tensors_at(self._given.address, lay_out(case.kinds))
         for index in range(len(case.given) - len(case.state)):
