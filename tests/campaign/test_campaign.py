@@ -89,8 +89,8 @@ def test_recordings_are_tried_in_turn_and_the_best_is_kept(
     champion = workspace.attempt(one.champion)
     # There was nobody it had to be compared with.
     assert workspace.verdict(one.champion, VerdictKind.CONFIRMING) is None
-    assert (workspace.folder / "best" / "one" / "kernel.cpp").read_text() == KERNEL
-    assert (workspace.folder / "best" / "two" / "verdict.json").is_file()
+    assert (workspace.folder / "best" / "cpp" / "one" / "kernel.cpp").read_text() == KERNEL
+    assert (workspace.folder / "best" / "cpp" / "two" / "verdict.json").is_file()
     later = [a for a in first if a.number > champion.number]
     assert all(a.parent == champion.id and a.stage is Stage.REFINE for a in later)
 

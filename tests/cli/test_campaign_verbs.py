@@ -102,7 +102,7 @@ def test_a_campaign_over_shipped_kernels(tmp_path: Path) -> None:
     assert "skipped" in done.stdout
     assert "starter/gelu 1/2: passed" in done.stdout
     assert "1 of 2 tasks solved" in done.stdout
-    assert os.listdir(tmp_path / "w" / "best" / "starter") == ["gelu"]
+    assert os.listdir(tmp_path / "w" / "best" / "cpp" / "starter") == ["gelu"]
     again = run("resume", tmp_path / "w", "--budget", "3")
     assert again.returncode == 0, again.stderr
     assert "declined" in again.stdout

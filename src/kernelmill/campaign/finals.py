@@ -82,14 +82,15 @@ def _store(
 
 
 def write_best(workspace: Workspace, backend: str) -> list[Path]:
-    """The fastest kernel of every task over all campaigns, as folders of files."""
+    """The fastest kernel of every task over all campaigns for a backend, as folders of files."""
+    home = workspace.folder / BEST / backend.replace(":", "-")
     folders = []
     for best in workspace.best(backend):
         candidate = workspace.candidate(workspace.attempt(best.attempt))
         verdict = workspace.verdict(best.attempt)
         if candidate is None or verdict is None:
             continue
-        folder = workspace.folder / BEST / best.name
+        folder = home / best.name
         _clear(folder)
         for name, text in candidate.files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
