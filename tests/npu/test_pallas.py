@@ -1,11 +1,14 @@
 """Kernels for a TPU that is not here: what the tool chain says of good and bad ones."""
 
+import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+import kernelmill
 from kernelmill.backends import get_backend
 from kernelmill.backends.base import BuildFailed
 from kernelmill.backends.pallas.protocol import Compiled
@@ -13,6 +16,8 @@ from kernelmill.backends.pallas.session import CandidateSession
 from kernelmill.backends.pallas.xla import baseline
 from kernelmill.backends.pallas.xla.baseline import BaselineSession
 from kernelmill.candidate import Candidate, Origin, read_candidate
+from kernelmill.generators.composer.emit.pallas.keeping import kept_order
+from kernelmill.generators.composer.graph import Extent
 from kernelmill.judge import Gate, Judge, Settings, Verdict
 from kernelmill.tasks import load_suite
 from kernelmill.tasks.task import Task
@@ -145,3 +150,26 @@ def test_other_chips_have_other_cycles(judge: Judge, double: Task, chip: str) ->
     assert there.passed, said(there)
     assert here.modelled is not None and there.modelled is not None
     assert here.modelled.cycles != there.modelled.cycles
+
+
+SHAPES = (
+    "17x96x15x30", "8x64x60x60", "4x3x224x224", "2x128x7x7", "16x32x16x16", "8x100x300", "3x5x17",
+    "300x100", "64x1000x10", "4x6x10x12x14", "2x16x30x128", "100x3", "1x96x15x30", "17x8x15x30",
+)  # fmt: skip
+
+
+def test_tensors_are_kept_as_the_composer_believes(tmp_path: Path) -> None:
+    environment = get_backend("pallas").environment
+    assert environment is not None
+    package = str(Path(kernelmill.__file__).parents[1])
+    done = subprocess.run(
+        [environment.python, str(HERE / "layouts.py"), str(tmp_path), *SHAPES],
+        env={"PYTHONPATH": package},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    believed = [
+        list(kept_order([Extent(size, int(size)) for size in shape.split("x")])) for shape in SHAPES
+    ]
+    assert json.loads(done.stdout.splitlines()[-1]) == believed

@@ -73,6 +73,11 @@ CASES = {
     "joined": of(lambda x: torch.cat([x, x[:, 1:], F.pad(x, (1, 2))], 1), (3, 5), (4, 2)),
     "permuted": of(lambda x: x.permute(2, 0, 1) * 2, (3, 5, 7), (2, 4, 2)),
     "kept by columns": of(torch.mm, ((256, 24), (24, 256)), ((33, 17), (17, 65))),
+    "turned": Case(nn.PReLU(20), (((3, 20, 5, 6),), ((2, 20, 4, 3),))),
+    "turned and folded": of(lambda x: x.softmax(1) + x.mean((2, 3), True), (2, 40, 5, 6), (3, 7, 2, 2)),
+    "turned and gone": of(lambda x: (x * 2).mean((2, 3)), (2, 40, 5, 6), (3, 7, 2, 2)),
+    "turned and running": of(lambda x: x.cumsum(1) + x.exp(), (2, 40, 5), (3, 7, 2)),
+    "not turned": Case(nn.PReLU(20), (((3, 20, 5, 6),),), {"handed": "by rows"}),
     "softmax": of(lambda x: x.softmax(1), (40, 40), (3, 129)),
     "softmax beside": of(lambda x: x.softmax(1), (2, 9, 40), (3, 4, 7)),
     "all of it": of(lambda x: x.square().mean() + x.amax(), (70, 90), (3, 5)),
@@ -128,6 +133,16 @@ def compose(case: Case, graph: Graph) -> str:
 def test_what_is_composed_keeps_the_rules(name: str) -> None:
     text = compose(CASES[name], traced(name))
     assert check(text, "model.py", True) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "transposes"),
+    [("turned", 3), ("turned and folded", 2), ("turned and gone", 2), ("not turned", 0)],
+)
+def test_what_is_turned_is_turned_by_the_host_alone(name: str, transposes: int) -> None:
+    kernels, _, model = compose(CASES[name], traced(name)).partition("class ModelNew")
+    assert "transpose" not in kernels
+    assert model.count("jnp.transpose") == transposes
 
 
 @pytest.fixture(scope="module")

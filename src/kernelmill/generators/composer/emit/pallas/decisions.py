@@ -37,7 +37,7 @@ CATALOGUE: Catalogue = {
     ),
     "handed": Decision(
         ("as kept", "by rows"),
-        "a matrix to a product as the chip keeps it, or along its rows, which may be a copy",
+        "tensors to a kernel as the chip keeps them, or along their rows, which may be a copy",
     ),
     "turn": Decision(("kernel", "host"), "operands transposed in the kernel, or before it"),
 }

@@ -9,6 +9,7 @@ from kernelmill.generators.composer.emit.pallas.tensors import (
     Convolution,
     Flip,
     Fold,
+    Kept,
     Number,
     Permute,
     Phased,
@@ -81,7 +82,9 @@ class Grouping:
     def _attempts(self, tensor: Tensor, near: list[int]) -> list[list[int]]:
         if self._plan.fuse == "none" and not isinstance(tensor, View | Broadcast):
             return []
-        if isinstance(tensor, Reshape) and self._only_returned(tensor):
+        if isinstance(tensor, Kept) or (
+            isinstance(tensor, Reshape) and self._only_returned(tensor)
+        ):
             return []
         return [near, *([group] for group in reversed(near) if len(near) > 1)] if near else []
 

@@ -4,6 +4,7 @@ from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.pallas.grouping import Grouping
 from kernelmill.generators.composer.emit.pallas.lowering import Lowering
 from kernelmill.generators.composer.emit.pallas.model import Model
+from kernelmill.generators.composer.emit.pallas.turning import as_kept
 from kernelmill.generators.composer.graph import Graph
 from kernelmill.tasks.task import Task
 
@@ -11,7 +12,7 @@ from kernelmill.tasks.task import Task
 class PallasProgram:
     def __init__(self, graph: Graph, plan: Plan) -> None:
         self._graph, self._plan = graph, plan
-        self._outputs = Lowering(graph, plan).run()
+        self._outputs = as_kept(Lowering(graph, plan).run(), plan)
         self._kernels = Grouping(self._outputs, plan).run()
 
     def files(self, task: Task) -> dict[str, str]:

@@ -73,6 +73,11 @@ class Permute(View):
         self.order = tuple(order)
 
 
+class Kept(Permute):
+    """What a kernel wrote as the chip keeps it, in the order of axes that the task has: to turn it
+    inside of the kernel would undo just that."""
+
+
 class Cut(View):
     """A stretch of one axis."""
 

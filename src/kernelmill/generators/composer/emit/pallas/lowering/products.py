@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from kernelmill.generators.base import Declined
+from kernelmill.generators.composer.emit.pallas.keeping import kept_order
 from kernelmill.generators.composer.emit.pallas.lowering.reductions import softmax
 from kernelmill.generators.composer.emit.pallas.lowering.registry import (
     Lowering,
@@ -30,8 +31,6 @@ from kernelmill.generators.composer.emit.pallas.tensors import (
 )
 from kernelmill.generators.composer.emit.triton.code import host
 from kernelmill.generators.composer.graph import Extent, Node
-
-_SUBLANES, _LANES = 8, 128
 
 
 def product(left: Tensor, right: Tensor) -> Tensor:
@@ -65,18 +64,9 @@ def _as_kept(lowering: Lowering, tensor: Tensor) -> Tensor:
     """Handed over transposed where the chip keeps it so: a kernel's own way would cost a copy."""
     if not isinstance(tensor, Stored) or len(tensor.shape) != 2:
         return tensor
-    if not _kept_by_columns(*tensor.shape) or lowering.plan.handed != "as kept":
+    if kept_order(tensor.shape) == (0, 1) or lowering.plan.handed != "as kept":
         return tensor
     return Permute(Permute(tensor, (1, 0)), (1, 0))
-
-
-def _kept_by_columns(rows: Extent, columns: Extent) -> bool:
-    """A matrix lies in tiles, along the axis that leaves less of them empty."""
-    return _tiled(columns.value, rows.value) < _tiled(rows.value, columns.value)
-
-
-def _tiled(sublanes: int, lanes: int) -> int:
-    return -(-sublanes // _SUBLANES) * -(-lanes // _LANES)
 
 
 @lowers("mm", "bmm")
