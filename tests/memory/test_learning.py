@@ -1,6 +1,7 @@
 """What is shown, by which value, and what comes of it."""
 
 import random
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -104,6 +105,25 @@ def test_what_is_often_refused_joins_from_afar() -> None:
     query = ask("pointwise unroll")
     assert shown(memory, query, shown=1) == ["avoid it"]
     assert "avoid it" not in shown(memory, query, shown=5, rank="similarity")
+
+
+def test_a_draft_is_shown_what_passed_for_its_task_before() -> None:
+    """Also on another backend, and however many others say what fails."""
+    memory = new_memory()
+    trace = partial(make_item, kind=ItemKind.TRACE, task="suite/task", value=1.0)
+    memory.add_all(
+        [
+            *(make_item(f"gelu {n}", ItemKind.EXPERIENCE, value=1.0, outcome=-1) for n in range(9)),
+            trace("it was refused", outcome=-1.0),
+            trace("it was slow", outcome=0.1),
+            trace("it was fast", outcome=0.9),
+            trace("it was faster than slow", outcome=0.5),
+        ]
+    )
+    asking = ask(backend="cpp:other", role=Role.DRAFT)
+    assert shown(memory, asking, shown=3, pool=1)[:2] == ["it was fast", "it was faster than slow"]
+    assert "it was fast" not in shown(memory, asking._replace(task="suite/new"), shown=3, pool=1)
+    assert "it was fast" not in shown(memory, asking._replace(role=Role.REFINE), shown=3, pool=1)
 
 
 def test_exploration_is_drawn_and_said() -> None:

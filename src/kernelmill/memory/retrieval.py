@@ -12,6 +12,9 @@ from kernelmill.memory.items import FAILURE, Item, ItemKind, Role
 from kernelmill.memory.store import Memory
 from kernelmill.memory.values import Value, optimism, shrunk
 
+_SOLUTIONS = 2
+"""What passed for the very task before, in another campaign or on another backend: a draft that
+knows of one need not begin from nothing."""
 _CURES = 3
 """Practices against the start point's bottleneck that join the pool wherever they lie."""
 _WARNINGS = 5
@@ -105,6 +108,9 @@ class Retriever:
     def _from_afar(self, memory: Memory, query: Query, known: set[int]) -> list[Item]:
         """What is worth considering though it is not near."""
         found = self._met_most(memory, query, ItemKind.EXPERIENCE, FAILURE, _WARNINGS)
+        if query.role is Role.DRAFT:
+            numbers = memory.fastest(query.task, query.backend, _SOLUTIONS)
+            found += [item for item in memory.items(numbers) if self._admits(item, query)]
         if query.bottleneck:
             found += self._met_most(memory, query, ItemKind.PRACTICE, query.bottleneck, _CURES)
         return [item for item in found if item.id not in known]
@@ -128,6 +134,8 @@ class Retriever:
             value = self._value(known, item.id, query.family)
             place = near.get(item.id)
             closeness = 0.0 if place is None else place.similarity
+            if item.kind is ItemKind.TRACE and item.provenance.task == query.task:
+                closeness = 1.0
             score = value.value + optimism(value.visits, self._settings.optimism)
             ranked = (score, closeness) if self._settings.rank == "value" else (closeness, score)
             scored.append(_Scored(ranked, place, item, value))
@@ -153,6 +161,8 @@ class Retriever:
                 reason = f"near, by {settings.rank}"
             elif one.item.category == FAILURE:
                 reason = "refused often on this backend"
+            elif one.item.kind is ItemKind.TRACE:
+                reason = "passed for this task before"
             else:
                 reason = "cured the same bottleneck"
             why = Why(reason, similarity, one.value.value, one.value.visits, explored)

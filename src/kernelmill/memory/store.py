@@ -112,6 +112,10 @@ class Memory:
         values = {"kind": kind, "backend": backend, "category": category, "most": most}
         return [row["id"] for row in self._all("in_category", **values)]
 
+    def fastest(self, task: str, backend: str, most: int) -> list[int]:
+        """The traces of what passed for a task: there, then on other backends."""
+        return [row["id"] for row in self._all("fastest", task=task, backend=backend, most=most)]
+
     def passed(self, backend: str) -> list[Decisions]:
         """How what passed there was made: of many, those that were met most often."""
         rows = self._all("passed", backend=backend, most=_MOST_PASSED)
