@@ -3,6 +3,7 @@
 import collections
 import math
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -111,6 +112,26 @@ def test_what_was_refused_alone_is_shunned() -> None:
     refused = hint(REFUSED, 7, lanes=64)
     taken = [choose(propose(n, refused), OPEN, cold=True)["lanes"] for n in range(1, 101)]
     assert taken.count(64) < 10
+
+
+def test_a_draft_keeps_to_what_passed_where_much_is_refused() -> None:
+    """Who refines has a kernel already, and risks more."""
+    passed = hint(0.1, 1, **{name: choices[0] for name, choices in OPEN.items()})
+    refused = [hint(REFUSED, n, lanes=n, contract="blocked") for n in (8, 16, 32, 64)]
+
+    def kept(stage: Stage) -> float:
+        """The share of decisions that are taken over."""
+        drawn = [
+            choose(
+                msgspec.structs.replace(propose(seed, passed, *refused), stage=stage), OPEN, True
+            )
+            for seed in range(1, 60)
+        ]
+        same = [one[name] == choices[0] for one in drawn for name, choices in OPEN.items()]
+        return sum(same) / len(same)
+
+    assert kept(Stage.DRAFT) > 0.7
+    assert kept(Stage.DRAFT) > kept(Stage.REFINE)
 
 
 def test_what_passed_is_not_to_blame() -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from kernelmill.generators.base import Proposal
+from kernelmill.generators.base import REFUSED, Proposal, Stage
 from kernelmill.generators.composer.decisions import Choices, Column
 from kernelmill.generators.composer.speed import Speed, expect
 from kernelmill.generators.composer.suspicion import passing
@@ -21,6 +21,9 @@ _Row = npt.NDArray[np.floating]
 
 _SHUNNED = 4.0
 """How often the chance to pass counts: an attempt that is refused teaches nothing about speed."""
+_DRAFTED = 40.0
+"""How much more often in a draft, which has nothing to lose but its chance to pass, where all that
+is shown was refused."""
 _DRAWS = 20
 _BLIND_DRAWS = 100
 
@@ -30,10 +33,12 @@ class _Belief(NamedTuple):
     speed: Speed
     passing: _Row
     """The logarithm of each choice's chance to."""
+    caution: float
+    """How often that counts."""
 
     def draw(self, dice: np.random.Generator | None) -> Decisions:
         """The best choices by one lot, or by the mean without dice; the usual where it is even."""
-        worths = self.speed.draw(dice) + _SHUNNED * self.passing
+        worths = self.speed.draw(dice) + self.caution * self.passing
         best: dict[str, tuple[float, Choice]] = {}
         for (name, choice), worth in zip(self.columns, worths, strict=True):
             if name not in best or worth > best[name][0]:
@@ -67,7 +72,16 @@ def _believe(proposal: Proposal, choices: Choices, cold: bool) -> _Belief:
         columns,
         expect(proposal, choices, columns, None if cold else usual),
         passing(proposal.context, columns, usual),
+        _caution(proposal),
     )
+
+
+def _caution(proposal: Proposal) -> float:
+    if proposal.stage is not Stage.DRAFT:
+        return _SHUNNED
+    told = [hint.outcome for hint in proposal.context if hint.decisions]
+    refused = sum(outcome is not None and outcome <= REFUSED for outcome in told)
+    return _SHUNNED + _DRAFTED * refused / (1 + len(told))
 
 
 def _anything_new(
