@@ -150,7 +150,7 @@ class Loop:
 
     def _run(self) -> Ending:
         for work in self._turns():
-            self._make_room(work)
+            self._make_room()
             if work.id not in self._open:
                 continue
             if self._out_of_money:
@@ -163,16 +163,22 @@ class Loop:
 
     def _turns(self) -> Iterator[_Work]:
         while self._open:
-            yield min(self._open.values(), key=lambda work: self._progress(work).turn)
+            work = min(self._open.values(), key=lambda work: self._progress(work).turn)
+            if self._is_under_way(work):
+                self._finish_one()  # all are: whoever is done first goes on
+            else:
+                yield work
 
     def _progress(self, work: _Work) -> Progress:
-        under_way = any(one.work.id == work.id for one in self._under_way)
-        return Progress(self._begun.get(work.id, 0), under_way, self._panel.is_ready_for(work.task))
+        ready = self._panel.is_ready_for(work.task)
+        return Progress(self._begun.get(work.id, 0), self._is_under_way(work), ready)
 
-    def _make_room(self, work: _Work) -> None:
+    def _is_under_way(self, work: _Work) -> bool:
+        return any(one.work.id == work.id for one in self._under_way)
+
+    def _make_room(self) -> None:
         while self._under_way and (
             len(self._under_way) >= self._ahead + len(self._panel)
-            or any(one.work.id == work.id for one in self._under_way)
             or self._limits.must_learn_the_price(self._totals, len(self._under_way))
         ):
             self._finish_one()
