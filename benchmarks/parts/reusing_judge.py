@@ -34,7 +34,7 @@ class ReusingJudge(Judge):
         brief: bool = False,
         objection: str = "",
     ) -> Verdict:
-        path = self._folder / f"{task.digest}-{candidate.digest}.json"
+        path = self._folder / f"{_name(task, candidate)}.json"
         if path.exists():
             return Verdict.from_json(path.read_bytes())
         verdict = super().verify(task, candidate, compiled, True, objection)
@@ -44,7 +44,9 @@ class ReusingJudge(Judge):
         self._known.add(path.stem)
         return verdict
 
-    def build_ahead(self, candidate: Candidate) -> bool:
-        if any(name.endswith(candidate.digest) for name in self._known):
-            return True
-        return super().build_ahead(candidate)
+    def build_ahead(self, task: Task, candidate: Candidate) -> bool:
+        return _name(task, candidate) in self._known or super().build_ahead(task, candidate)
+
+
+def _name(task: Task, candidate: Candidate) -> str:
+    return f"{task.digest}-{candidate.digest}"

@@ -11,6 +11,7 @@ import msgspec
 from kernelmill.backends.environments import Environment
 from kernelmill.candidate import MODEL_FILE, Candidate
 from kernelmill.sandbox import Zygote
+from kernelmill.tasks.task import Task
 
 
 class Device(enum.StrEnum):
@@ -56,6 +57,8 @@ class Built(msgspec.Struct, frozen=True):
     """Names of its own kernels, where a device's profiler tells kernels apart."""
     compiles_at_run_time: bool = False
     """Its first calls start a compiler: the runner must be allowed to, until the clock runs."""
+    workshop: bytes = b""
+    """What was compiled ahead of its first calls: an archive of the folder its compilers use."""
     cached: bool = False
 
 
@@ -124,6 +127,13 @@ class Backend(ABC):
     @abstractmethod
     def build(self, candidate: Candidate, zygote: Zygote) -> Built:
         """Build in a cell, or take the result from the cache."""
+
+    def compile_for(self, task: Task, candidate: Candidate, built: Built, zygote: Zygote) -> Built:
+        """Compile, in a cell, what a build leaves open until a task's shapes are known.
+
+        Saves time and decides nothing: whatever fails is left for the first call to say.
+        """
+        return built
 
     @abstractmethod
     def inspect_build(self, candidate: Candidate, built: Built) -> list[Finding]:

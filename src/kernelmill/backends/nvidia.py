@@ -26,9 +26,14 @@ def device_names() -> tuple[str, ...]:
 
 def architecture() -> str:
     """What to compile for: the first device's, or Hopper where there is none."""
-    major, _, minor = next(iter(_ask("compute_cap")), _HOPPER).partition(".")
     # From Hopper on, matrix and copy instructions belong to one architecture alone.
-    return f"sm_{major}{minor}{'a' if int(major) >= 9 else ''}"
+    return f"sm_{capability()}{'a' if capability() >= 90 else ''}"
+
+
+def capability() -> int:
+    """The first device's, ten times its number: 90 for 9.0. Hopper's where there is no device."""
+    major, _, minor = next(iter(_ask("compute_cap")), _HOPPER).partition(".")
+    return 10 * int(major) + int(minor)
 
 
 @functools.cache

@@ -4,8 +4,6 @@ What forward computes by itself, it computes from nothing: all that leaves it ar
 allocates and the kernels it launches. Needs torch, under the Python of a tool chain.
 """
 
-import importlib.util
-import sys
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ import msgspec
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from kernelmill.backends.candidate_files import import_model, write_sources
 from kernelmill.backends.launches import Buffer, LoadRequest, Output, Trace, TraceRequest
 from kernelmill.sandbox.channel import Channel, Message
 from kernelmill.sandbox.confine import make_read_only
@@ -54,17 +53,9 @@ def serve_traces(channel: Channel, scratch: str, tracer: "Tracer") -> None:
 
 
 def _load(request: LoadRequest, folder: Path, scratch: str) -> torch.nn.Module:
-    folder.mkdir()
-    for name, text in request.sources.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    write_sources(request.sources, folder)
     make_read_only(str(folder), (scratch,))
-    spec = importlib.util.spec_from_file_location("candidate_model", folder / "model.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
+    module = import_model(folder)
     if not hasattr(module, "ModelNew"):
         raise Misuse("model.py does not define ModelNew")
     with torch.device("meta"):

@@ -2,10 +2,10 @@
 judge can be ready for all of them.
 
 Every judge works in a thread of its own: one, or one a device. Writing and building run ahead of
-them in others, for at most LOOKAHEAD attempts or as many as the generator answers at once, and
-nothing is built while a clock runs. This thread proposes and stores. A task has one attempt under
-way at a time, so a proposal always knows every earlier verdict of its own task; of other tasks it
-may miss those under way.
+them in others, for at most LOOKAHEAD attempts or as many as the generator answers at once; where
+processors are measured, nothing is built while a clock runs. This thread proposes and stores. A
+task has one attempt under way at a time, so a proposal always knows every earlier verdict of its
+own task; of other tasks it may miss those under way.
 """
 
 import time
@@ -40,6 +40,8 @@ from kernelmill.tasks.task import Task
 from kernelmill.workspace import Campaign, Claim, Result, Seconds, State, Workspace
 
 LOOKAHEAD = 2
+LOOKAHEAD_APART = 4
+"""Where building and measuring do not wait for each other."""
 NO_MONEY = "no money"
 """The event that says what could not be paid."""
 
@@ -110,7 +112,8 @@ class Loop:
         self._under_way: list[_UnderWay] = []
         """In the order in which they were begun."""
         self._totals = workspace.totals(campaign)
-        self._ahead = max(LOOKAHEAD, generator.at_once)
+        lookahead = LOOKAHEAD_APART if panel.is_apart else LOOKAHEAD
+        self._ahead = max(lookahead, generator.at_once)
         self._writers = ThreadPoolExecutor(self._ahead, "kernelmill-ahead")
         self._judges = ThreadPoolExecutor(len(panel), "kernelmill-judge")
         self._auditor = generator.auditor
@@ -216,9 +219,9 @@ class Loop:
                 begun = time.perf_counter()
                 draft = self._generator.write(proposal)
                 generating = time.perf_counter() - begun
-            with quiet.building():
+            with nullcontext() if self._panel.is_apart else quiet.building():
                 begun = time.perf_counter()
-                builds = self._panel.build_ahead(draft.candidate)
+                builds = self._panel.build_ahead(proposal.task, draft.candidate)
                 building = time.perf_counter() - begun
             audit = self._audited(proposal, draft) if builds else Audit("")
         except Declined as declined:

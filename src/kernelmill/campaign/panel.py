@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from kernelmill.backends.base import Device
 from kernelmill.candidate import Candidate
 from kernelmill.judge import Judge
 from kernelmill.tasks.task import Task
@@ -24,6 +25,11 @@ class Panel:
 
     def __len__(self) -> int:
         return len(self._judges)
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether it measures on devices of their own, so that programs on the processors go on."""
+        return all(judge.backend.device is Device.CUDA for judge in self._judges)
 
     def is_ready_for(self, task: Task) -> bool:
         """Whether any of them has judged it and could go on at once."""
@@ -48,9 +54,9 @@ class Panel:
                 self._free.append(judge)
                 self._change.notify_all()
 
-    def build_ahead(self, candidate: Candidate) -> bool:
+    def build_ahead(self, task: Task, candidate: Candidate) -> bool:
         """As a judge does it. Needs no lease, and what is built serves all of them."""
-        return self._judges[0].build_ahead(candidate)
+        return self._judges[0].build_ahead(task, candidate)
 
     def retire(self) -> None:
         """Nobody gets a lease after this; returns when nobody has one any more."""

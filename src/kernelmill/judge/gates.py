@@ -140,7 +140,7 @@ class Passage:
         built = self._backend.build(candidate, self._zygote)
         if self._settings.static_rules:
             self._object(self._backend.inspect_build(candidate, built))
-        return built
+        return self._backend.compile_for(self._bench.task, candidate, built, self._zygote)
 
     def _object(self, findings: Iterable[Finding]) -> None:
         feedback = [

@@ -3,7 +3,7 @@
 import copy
 import importlib.util
 import os
-import sys
+import tarfile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from kernelmill.backends.candidate_files import WORKSHOP, import_model, write_sources
 from kernelmill.judge.protocol import LoadRequest
 from kernelmill.sandbox.confine import make_read_only
 from kernelmill.tasks.module import moved, widened
@@ -36,15 +37,12 @@ def load_candidate(
     writing: tuple[str, ...] = (),
 ) -> nn.Module:
     """Write its files, give up writing to all but what is named, construct its ModelNew."""
-    folder.mkdir()
-    for name, text in request.sources.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    tensor_file, *artefacts = files
+    write_sources(request.sources, folder)
+    tensor_file, workshop_file, *artefacts = files
     for name, artefact in zip(request.artefacts, artefacts, strict=True):
         with os.fdopen(artefact, "rb") as source:
             (folder / name).write_bytes(source.read())
+    _fill_workshop(workshop_file)
     make_read_only(str(folder), writing)
     if request.prebuilt_extensions:
         _serve_prebuilt_extensions(folder)
@@ -52,7 +50,7 @@ def load_candidate(
     arguments = restore(request.init_arguments, [t.clone() for t in view.tensors])
     view.close()
     with device:
-        module = _import(folder / "model.py")
+        module = import_model(folder)
         if not hasattr(module, "ModelNew"):
             raise AttributeError("model.py does not define ModelNew")
         model = module.ModelNew(*moved(arguments, device))
@@ -61,13 +59,12 @@ def load_candidate(
     return model.to(device)
 
 
-def _import(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("candidate_model", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+def _fill_workshop(file: int) -> None:
+    """With what was compiled ahead, where anything was."""
+    with os.fdopen(file, "rb") as content:
+        if os.fstat(file).st_size:
+            with tarfile.open(fileobj=content) as archive:
+                archive.extractall(WORKSHOP, filter="data")
 
 
 def _serve_prebuilt_extensions(folder: Path) -> None:

@@ -81,7 +81,7 @@ class Judge:
                 self._close_benches()
         raise TaskError(f"{task.id}: the reference fails again and again: {lost}") from lost
 
-    def build_ahead(self, candidate: Candidate) -> bool:
+    def build_ahead(self, task: Task, candidate: Candidate) -> bool:
         """Leave in the backend's cache what `verify` would build. May be called from any thread.
 
         Returns whether the rules let it through and it builds.
@@ -94,7 +94,8 @@ class Judge:
         if self.settings.static_rules and self.backend.inspect_sources(candidate):
             return False
         with suppress(BuildFailed, ZygoteLost):
-            self.backend.build(candidate, self.zygote)
+            built = self.backend.build(candidate, self.zygote)
+            self.backend.compile_for(task, candidate, built, self.zygote)
             return True
         return False
 

@@ -53,7 +53,7 @@ def load_candidate(
         init_layout=init.tensors.layout,
         prebuilt_extensions=built.prebuilt_extensions,
     )
-    files = [in_memory(content) for content in built.artefacts.values()]
+    files = [in_memory(content) for content in (built.workshop, *built.artefacts.values())]
     subject = Subject(cell)
     try:
         subject.load(request, (init.tensors.file, *files), settings.seconds)

@@ -8,7 +8,7 @@ from kernelmill.tensors.layout import Layout, Node
 
 
 class LoadRequest(msgspec.Struct):
-    """Files: the constructor's tensors, then the artefacts in order."""
+    """Files: the constructor's tensors, the archive for its workshop, the artefacts in order."""
 
     sources: dict[str, str]
     artefacts: list[str]

@@ -3,7 +3,6 @@
 Runs inside a cell, under the Python of the tool chain.
 """
 
-import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ import jax
 import msgspec
 import numpy as np
 
+from kernelmill.backends.candidate_files import import_model, write_sources
 from kernelmill.backends.pallas.arrays import jax_dtype, read_arrays, restore
 from kernelmill.backends.pallas.chips import CHIPS
 from kernelmill.backends.pallas.jaxprs import pack
@@ -41,18 +41,10 @@ def trace_candidate(channel: Channel, arguments: dict[str, Any], scratch: str) -
 
 def _load(request: LoadRequest, file: int, folder: Path) -> Any:
     """Write its files, give up writing, construct its ModelNew."""
-    folder.mkdir()
-    for name, text in request.sources.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    write_sources(request.sources, folder)
     make_read_only(str(folder))
     sys.path.insert(0, str(folder))
-    spec = importlib.util.spec_from_file_location("candidate_model", folder / "model.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
+    module = import_model(folder)
     if not hasattr(module, "ModelNew"):
         raise AttributeError("model.py does not define ModelNew")
     tensors = [np.array(array) for array in read_arrays(file, request.init_layout)]

@@ -3,13 +3,21 @@
 import importlib.metadata
 import importlib.util
 from pathlib import PurePosixPath
+from typing import Any
 
+import msgspec
+
+from kernelmill import __version__
+from kernelmill.backends import cache
 from kernelmill.backends.base import Backend, BuildFailed, Built, Device, Finding, Requirement
-from kernelmill.backends.nvidia import device_name, device_names
+from kernelmill.backends.building import SECONDS, builder, take
+from kernelmill.backends.nvidia import capability, device_name, device_names
 from kernelmill.backends.python_rules import KernelLanguage, PythonRules, kernel_names
+from kernelmill.backends.triton.protocol import AheadRequest
 from kernelmill.candidate import MODEL_FILE, Candidate
 from kernelmill.errors import BackendUnavailable
 from kernelmill.sandbox import Zygote
+from kernelmill.tasks.task import Task
 
 _HOST_NAMES = frozenset("Config autotune cdiv heuristics jit language next_power_of_2".split())
 _LANGUAGE = KernelLanguage(
@@ -19,6 +27,7 @@ _LANGUAGE = KernelLanguage(
     dressings=frozenset({"triton.autotune", "triton.heuristics"}),
 )  # fmt: skip
 _WARM = "kernelmill.backends.triton.warm"
+_AHEAD = "kernelmill.backends.triton.ahead"
 _INTERPRETER = "kernelmill.backends.triton.interpreted"
 _RULES = PythonRules(language=_LANGUAGE)
 
@@ -32,7 +41,7 @@ class TritonBackend(Backend):
     def __init__(self) -> None:
         self.measures = bool(device_name())
         self.device = Device.CUDA if self.measures else Device.CPU
-        self.zygote_modules = (_WARM,) if self.measures else (_INTERPRETER,)
+        self.zygote_modules = (_WARM, _AHEAD) if self.measures else (_INTERPRETER,)
 
     def requirements(self) -> list[Requirement]:
         found = device_name() or "none: the interpreter judges correctness, on the processor"
@@ -74,6 +83,21 @@ class TritonBackend(Backend):
             raise BuildFailed("syntax", f"not valid Python: {error}", ()) from error
         return Built({}, kernels=kernels, compiles_at_run_time=self.measures)
 
+    def compile_for(self, task: Task, candidate: Candidate, built: Built, zygote: Zygote) -> Built:
+        if not self.measures:
+            return built
+        shapes = [variant.constants for variant in task.variants]
+        request = AheadRequest(candidate.files, task.source, task.scale, shapes, capability())
+        arguments = msgspec.to_builtins(request)
+        text = msgspec.json.encode(arguments).decode()
+        key = cache.cache_key((__version__, self.toolchain(), text))
+        compiled = cache.load(key)
+        if compiled is None:
+            compiled = _compile_ahead(arguments, zygote)
+            if compiled:
+                cache.store(key, compiled)
+        return msgspec.structs.replace(built, workshop=compiled)
+
     def inspect_build(self, candidate: Candidate, built: Built) -> list[Finding]:
         return []
 
@@ -84,6 +108,15 @@ class TritonBackend(Backend):
             if PurePosixPath(file).suffix == ".py"
             for name in kernel_names(text, _LANGUAGE)
         )
+
+
+def _compile_ahead(arguments: dict[str, Any], zygote: Zygote) -> bytes:
+    """Nothing where it takes too long, or too much."""
+    try:
+        with builder(f"{_AHEAD}:compile_ahead", arguments, zygote) as cell:
+            return take(cell.request({"go": True}, SECONDS).files) or b""
+    except BuildFailed:
+        return b""
 
 
 def _version() -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import torch
 
+from kernelmill.backends.candidate_files import TRITON_CACHE, WORKSHOP
 from kernelmill.judge.cuda.memory import Adopted, Arena, tensors_at
 from kernelmill.judge.cuda.profiling import profiled
 from kernelmill.judge.cuda.protocol import ArenaShared, ShareRequest
@@ -46,7 +47,7 @@ def run_candidate(channel: Channel, arguments: dict[str, Any], scratch: str) -> 
     start_device(arguments["threads"])
     arena = Arena(arguments["arena_bytes"])
     given = _share(channel, _stand_by(channel), arena)
-    folder, workshop = Path(scratch) / "candidate", Path(scratch) / "workshop"
+    folder, workshop = Path(scratch) / "candidate", Path(scratch) / WORKSHOP
     _compile_in(workshop)
     writing = (str(workshop), OWN_FOLDER, *arguments["device_files"])
     message = channel.receive()
@@ -66,7 +67,7 @@ def run_candidate(channel: Channel, arguments: dict[str, Any], scratch: str) -> 
 def run_baseline(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
     """Entry: a task's Model, eager or compiled."""
     start_device(arguments["threads"])
-    _compile_in(Path(scratch) / "workshop")
+    _compile_in(Path(scratch) / WORKSHOP)
     given = _share(channel, channel.receive(), None)
     request = msgspec.convert(channel.receive().body, ReferenceRequest)
     try:
@@ -99,9 +100,8 @@ def _allow_short_types(allowed: bool) -> None:
 
 
 def _compile_in(workshop: Path) -> None:
-    """Where compilers keep what they make."""
     workshop.mkdir()
-    os.environ["TRITON_CACHE_DIR"] = str(workshop / "triton")
+    os.environ["TRITON_CACHE_DIR"] = TRITON_CACHE
     os.environ["TMPDIR"] = tempfile.tempdir = str(workshop)
 
 
