@@ -7,6 +7,7 @@ import pytest
 
 from gpu.conftest import JudgeFor, described
 from kernelmill.candidate import Origin, read_candidate
+from kernelmill.judge.hidden_sizes import with_drawn_sizes
 
 pytestmark = pytest.mark.gpu
 
@@ -17,7 +18,8 @@ def test_no_compiler_is_needed_any_more(judge_for: JudgeFor, name: str) -> None:
     backend, zygote = judge.backend, judge.zygote
     task = described(judge, f"starter/{name}")
     candidate = read_candidate(backend.examples() / "starter" / name, Origin.FILE)
-    built = backend.compile_for(task, candidate, backend.build(candidate, zygote), zygote)
+    built = backend.build(candidate, zygote)
+    built = backend.compile_for(with_drawn_sizes(task), candidate, built, zygote)
     locked_in = msgspec.structs.replace(built, compiles_at_run_time=False)
     with closing(judge.bench(task)) as bench, bench.seat(candidate, locked_in) as subject:
         checked = bench.check(subject, small=False)

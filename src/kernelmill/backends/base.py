@@ -80,9 +80,9 @@ class BuildFailed(CandidateFailed):
 class Backend(ABC):
     """A target: language, tool chain, hardware.
 
-    Instances hold no state of a candidate and may be used from several threads. `build` runs the
-    tool chain in cells only. Methods raise `BackendUnavailable` when the machine lacks what they
-    need, and `BuildFailed` for the candidate's own mistakes; nothing else.
+    Instances hold nothing of a candidate but caches, and may be used from several threads. `build`
+    runs the tool chain in cells only. Methods raise `BackendUnavailable` when the machine lacks
+    what they need, and `BuildFailed` for the candidate's own mistakes; nothing else.
     """
 
     name: ClassVar[str]

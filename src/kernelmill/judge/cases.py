@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kernelmill.errors import TaskError
+from kernelmill.judge import hidden_sizes
 from kernelmill.judge.compare import Expected, make_budget
 from kernelmill.judge.protocol import CaseMade
 from kernelmill.judge.subject import ReferenceLost, RunnerRaised, Subject
@@ -22,7 +23,6 @@ _MAKE_SECONDS = 300.0
 _PLAIN_TRIALS = 2
 _LEAST_TRIALS = 5
 _STOCK = 2
-_HIDDEN_TRIES = 3
 _RENEW_AFTER = 8
 _PERIOD = 1 << 18
 """After so many elements the factors repeat: few enough to stay in a cache."""
@@ -76,7 +76,8 @@ class CaseBook(ABC, Generic[_Case]):
     def __init__(self, task: Task) -> None:
         self._uses = 0
         self._next = 0
-        self.trials = [self._make_trial(variant, flavour) for variant, flavour in _plan(task)]
+        self.trials = [self.make(task.shown, flavour) for flavour in _flavours(task)]
+        self.trials += [self._make_hidden(task, number) for number in range(len(task.hidden))]
         self.stock = [self.make(task.shown, "plain") for _ in range(_STOCK)]
         """Never used in a trial before the clock has run: timed inputs are made from them."""
 
@@ -111,20 +112,14 @@ class CaseBook(ABC, Generic[_Case]):
         for case in (*self.trials, *self.stock):
             case.close()
 
-    def _make_trial(self, variant: Variant, flavour: str) -> _Case:
-        """Hidden sizes are drawn anew: those in the file are only where to start from."""
-        for _ in range(_HIDDEN_TRIES if variant.hidden else 0):
-            constants = {
-                name: secrets.choice(range(-(-value // 2), value + 1)) if value > 1 else value
-                for name, value in variant.constants.items()
-                if isinstance(value, int)
-            }
-            secret = msgspec.structs.replace(variant, constants={**variant.constants, **constants})
+    def _make_hidden(self, task: Task, number: int) -> _Case:
+        flavour = task.flavours[number % len(task.flavours)]
+        while True:
             try:
-                return self.make(secret, flavour)
+                return self.make(hidden_sizes.drawn(task, number), flavour)
             except TaskError:
-                continue  # the module does not allow these sizes
-        return self.make(variant, flavour)
+                if not hidden_sizes.draw_again(task, number):
+                    raise
 
 
 def secret_seed() -> int:
@@ -180,14 +175,11 @@ class HostCaseBook(CaseBook[Case]):
         return given, expected
 
 
-def _plan(task: Task) -> list[tuple[Variant, str]]:
-    plan = [(task.shown, "plain")] * _PLAIN_TRIALS
-    plan += [(task.shown, flavour) for flavour in task.flavours if flavour != "plain"]
-    for index, variant in enumerate(task.hidden):
-        plan.append((variant, task.flavours[index % len(task.flavours)]))
-    while len(plan) < _LEAST_TRIALS:
-        plan.append((task.shown, "plain"))
-    return plan
+def _flavours(task: Task) -> list[str]:
+    """Of the trials of the shown shape."""
+    others = [flavour for flavour in task.flavours if flavour != "plain"]
+    missing = _LEAST_TRIALS - len(others) - len(task.hidden)
+    return ["plain"] * max(_PLAIN_TRIALS, missing) + others
 
 
 def _is_continuous(values: npt.NDArray[Any]) -> bool:

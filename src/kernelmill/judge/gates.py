@@ -12,6 +12,7 @@ from kernelmill.candidate import Candidate
 from kernelmill.judge.bench import Bench
 from kernelmill.judge.correctness import Correctness, failure_feedback
 from kernelmill.judge.evidence import make_evidence
+from kernelmill.judge.hidden_sizes import with_drawn_sizes
 from kernelmill.judge.latency import REPEATS, TimedAnswerWrong
 from kernelmill.judge.protocol import OutputTensor
 from kernelmill.judge.settings import Settings
@@ -140,7 +141,8 @@ class Passage:
         built = self._backend.build(candidate, self._zygote)
         if self._settings.static_rules:
             self._object(self._backend.inspect_build(candidate, built))
-        return self._backend.compile_for(self._bench.task, candidate, built, self._zygote)
+        task = with_drawn_sizes(self._bench.task)
+        return self._backend.compile_for(task, candidate, built, self._zygote)
 
     def _object(self, findings: Iterable[Finding]) -> None:
         feedback = [

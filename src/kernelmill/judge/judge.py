@@ -11,6 +11,7 @@ from kernelmill.errors import CandidateError, IsolationError, TaskError
 from kernelmill.judge.bench import Bench
 from kernelmill.judge.devices import device_of
 from kernelmill.judge.gates import Passage, Quiet
+from kernelmill.judge.hidden_sizes import with_drawn_sizes
 from kernelmill.judge.settings import Settings
 from kernelmill.judge.subject import ReferenceLost
 from kernelmill.judge.verdict import Verdict
@@ -95,7 +96,7 @@ class Judge:
             return False
         with suppress(BuildFailed, ZygoteLost):
             built = self.backend.build(candidate, self.zygote)
-            self.backend.compile_for(task, candidate, built, self.zygote)
+            self.backend.compile_for(with_drawn_sizes(task), candidate, built, self.zygote)
             return True
         return False
 

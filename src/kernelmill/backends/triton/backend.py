@@ -3,16 +3,15 @@
 import importlib.metadata
 import importlib.util
 from pathlib import PurePosixPath
-from typing import Any
 
 import msgspec
 
-from kernelmill import __version__
-from kernelmill.backends import cache
 from kernelmill.backends.base import Backend, BuildFailed, Built, Device, Finding, Requirement
 from kernelmill.backends.building import SECONDS, builder, take
+from kernelmill.backends.cache import cache_key
 from kernelmill.backends.nvidia import capability, device_name, device_names
 from kernelmill.backends.python_rules import KernelLanguage, PythonRules, kernel_names
+from kernelmill.backends.recent import Recent
 from kernelmill.backends.triton.protocol import AheadRequest
 from kernelmill.candidate import MODEL_FILE, Candidate
 from kernelmill.errors import BackendUnavailable
@@ -41,6 +40,8 @@ class TritonBackend(Backend):
     def __init__(self) -> None:
         self.measures = bool(device_name())
         self.device = Device.CUDA if self.measures else Device.CPU
+        self._ahead = Recent()
+        """Not on the disk: the hidden sizes it is for are drawn anew by every process."""
         self.zygote_modules = (_WARM, _AHEAD) if self.measures else (_INTERPRETER,)
 
     def requirements(self) -> list[Requirement]:
@@ -88,14 +89,11 @@ class TritonBackend(Backend):
             return built
         shapes = [variant.constants for variant in task.variants]
         request = AheadRequest(candidate.files, task.source, task.scale, shapes, capability())
-        arguments = msgspec.to_builtins(request)
-        text = msgspec.json.encode(arguments).decode()
-        key = cache.cache_key((__version__, self.toolchain(), text))
-        compiled = cache.load(key)
+        key = cache_key((msgspec.json.encode(request).decode(),))
+        compiled = self._ahead.load(key)
         if compiled is None:
-            compiled = _compile_ahead(arguments, zygote)
-            if compiled:
-                cache.store(key, compiled)
+            compiled = _compile_ahead(request, zygote)
+            self._ahead.store(key, compiled)
         return msgspec.structs.replace(built, workshop=compiled)
 
     def inspect_build(self, candidate: Candidate, built: Built) -> list[Finding]:
@@ -110,8 +108,9 @@ class TritonBackend(Backend):
         )
 
 
-def _compile_ahead(arguments: dict[str, Any], zygote: Zygote) -> bytes:
+def _compile_ahead(request: AheadRequest, zygote: Zygote) -> bytes:
     """Nothing where it takes too long, or too much."""
+    arguments = msgspec.to_builtins(request)
     try:
         with builder(f"{_AHEAD}:compile_ahead", arguments, zygote) as cell:
             return take(cell.request({"go": True}, SECONDS).files) or b""
