@@ -95,6 +95,7 @@ CASES = {
     "linear with more": Case(nn.Sequential(nn.Linear(24, 40), nn.ReLU(), nn.Linear(40, 20)), (((9, 24),), ((2, 24),))),
     "convolution": Case(nn.Sequential(nn.Conv2d(16, 20, 3, padding=1), nn.SiLU()), (((2, 16, 7, 6),), ((1, 16, 4, 5),))),
     "convolution in parts": Case(nn.Conv2d(32, 16, 3), (((1, 32, 6, 6),), ((1, 32, 5, 4),)), {"split": 4}),
+    "convolution in unequal parts": Case(nn.Conv2d(16, 32, 3), (((1, 16, 9, 8),), ((1, 16, 4, 5),)), {"split": 2}),
     "convolution of few": Case(nn.Conv1d(3, 8, 5, stride=2, dilation=2), (((2, 3, 30),), ((1, 3, 12),))),
     "convolution in groups": Case(nn.Conv2d(32, 8, 3, groups=2), (((2, 32, 6, 5),), ((1, 32, 4, 4),))),
     "convolution with many rows": Case(nn.Conv2d(5, 80, 3, padding=1), (((2, 5, 9, 8),), ((1, 5, 4, 3),))),

@@ -76,8 +76,10 @@ class PlaneProducts(Contraction):
         sum they add it to."""
         axes, depth = self.axes, self._planes.depth
         body = scope.child("step")
+        # The last program that shares a depth may have steps left that lie beyond it.
+        foreseen = self._planes.even and split == 1
         for tile in (axes.left, axes.right):
-            add_tile(body, tile, "step * TILE_K", depth, self._plan, foreseen=self._planes.even)
+            add_tile(body, tile, "step * TILE_K", depth, self._plan, foreseen=foreseen)
             body.lines.append(f"{tile.name} = {tile.name}.to(INDEX)")
         self._add_loads(scope, body, places)
         total = ""
