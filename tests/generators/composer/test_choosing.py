@@ -79,6 +79,24 @@ def test_two_kernels_of_a_task_elsewhere_tell_which_choice_it_was() -> None:
     assert choose(propose(0, *shown), OPEN, cold=True)["lanes"] == 16
 
 
+@given(seeds, st.booleans())
+def test_a_draft_begins_with_what_passed_for_its_task_elsewhere(seed: int, cold: bool) -> None:
+    slower: Decisions = {name: some[-1] for name, some in OPEN.items()}
+    faster: Decisions = {**slower, "lanes": OPEN["lanes"][1]}
+    partial: Decisions = {"lanes": OPEN["lanes"][2]}
+    told = [
+        Hint("trace", "", item, decisions, outcome, level_of="starter/gelu")
+        for item, (decisions, outcome) in enumerate([(slower, 0.2), (faster, 0.5), (partial, 0.9)])
+    ]
+    assert choose(propose(seed, *told), OPEN, cold) == faster
+    refused_here = hint(REFUSED, **faster)
+    assert choose(propose(seed, *told, refused_here), OPEN, cold) == slower
+    both = (refused_here, hint(REFUSED, **slower))
+    assert choose(propose(seed, *told, *both), OPEN, cold) not in (faster, slower)
+    refining = msgspec.structs.replace(propose(seed, *told), stage=Stage.REFINE)
+    assert choose(refining, OPEN, cold) not in (faster, slower)
+
+
 def test_what_worked_here_is_kept() -> None:
     """The third attempt tells which of two changes it was."""
     start: Decisions = {"contract": "loops", "lanes": 16, "parallel": "none"}
