@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import msgspec
@@ -233,6 +234,27 @@ def test_nothing_is_built_while_the_clock_runs(workspace: Workspace, home: Path)
         assert not built.wait(0.2)
     assert built.wait(10)
     builder.join()
+
+
+@pytest.mark.parametrize(
+    ("neighbour", "waits"),
+    [(quiet.building, False), (quiet.writing, True), (quiet.measuring, True)],
+)
+def test_beside_the_clock_of_a_device_only_programs_run(
+    neighbour: Callable[[], AbstractContextManager[None]], waits: bool, home: Path
+) -> None:
+    entered = threading.Event()
+
+    def enter() -> None:
+        with neighbour():
+            entered.set()
+
+    with quiet.measuring_devices():
+        other = threading.Thread(target=enter)
+        other.start()
+        assert entered.wait(0.2 if waits else 10) is not waits
+    assert entered.wait(10)
+    other.join()
 
 
 def test_the_judge_is_quiet_around_the_clock_only(home: Path) -> None:

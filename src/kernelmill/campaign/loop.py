@@ -2,10 +2,10 @@
 judge can be ready for all of them.
 
 Every judge works in a thread of its own: one, or one a device. Writing and building run ahead of
-them in others, for at most LOOKAHEAD attempts or as many as the generator answers at once; where
-processors are measured, nothing is built while a clock runs. This thread proposes and stores. A
-task has one attempt under way at a time, so a proposal always knows every earlier verdict of its
-own task; of other tasks it may miss those under way.
+them in others, for at most LOOKAHEAD attempts or as many as the generator answers at once; `quiet`
+keeps them off the clock. This thread proposes and stores. A task has one attempt under way at a
+time, so a proposal always knows every earlier verdict of its own task; of other tasks it may miss
+those under way.
 """
 
 import time
@@ -215,11 +215,11 @@ class Loop:
         """Runs in another thread, ahead of the judges."""
         begun = time.perf_counter()
         try:
-            with quiet.building() if self._generator.computes else nullcontext():
+            with quiet.writing() if self._generator.computes else nullcontext():
                 begun = time.perf_counter()
                 draft = self._generator.write(proposal)
                 generating = time.perf_counter() - begun
-            with nullcontext() if self._panel.is_apart else quiet.building():
+            with quiet.building():
                 begun = time.perf_counter()
                 builds = self._panel.build_ahead(proposal.task, draft.candidate)
                 building = time.perf_counter() - begun

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.markup import escape
 
 from kernelmill.backends import get_backend
-from kernelmill.backends.base import Backend
+from kernelmill.backends.base import Backend, Device
 from kernelmill.campaign import Crew, Ending, Limits, quiet, run_campaign
 from kernelmill.campaign.loop import NO_MONEY
 from kernelmill.campaign.preflight import check_devices, check_tools
@@ -58,7 +58,8 @@ def find_plugins(settings: CampaignSettings, spent_usd: float = 0.0) -> Plugins:
 def open_judges(settings: CampaignSettings, backend: Backend) -> Iterator[tuple[Judge, ...]]:
     """One, or one a device; several share the processors among them."""
     devices = settings.devices or (None,)
-    clocks = quiet.Together()
+    on_device = backend.device is Device.CUDA
+    clocks = quiet.Together(quiet.measuring_devices if on_device else quiet.measuring)
     threads = max(1, settings.threads // len(devices))
     processors = sorted(os.sched_getaffinity(0))
     with ExitStack() as stack:
