@@ -189,13 +189,26 @@ class Contraction(ABC):
         warps = str(plan.warps if plan.warps != "auto" else tiling.warps)
         stages = str(plan.stages if plan.stages != "auto" else self._stages)
         lines = [*scope.lines, *epilogue.lines]
+        if plan.resident:
+            grid = f"min({grid}, {plan.resident * _PROCESSORS})"
+            tiles = f"{program_id()}, {self._tiles(scope)}, tl.num_programs(0)"
+            lines = [f"for tile in range({tiles}):", *(f"    {line}" for line in lines)]
         return Launch(lines, scope.frame.memory, (grid, str(split)), constants, warps, stages)
+
+    def _tiles(self, scope: Scope) -> str:
+        """How many there are, in the kernel."""
+        rows, columns = (scope.write(one.code).code for one in (self._form.rows, self.columns))
+        counts = [f"tl.cdiv({rows}, TILE_M)", f"tl.cdiv({columns}, TILE_N)"]
+        counts.append(scope.write(self.batch.code).code)
+        counts.append(str(self._walk.phases if self._walk else 1))
+        return " * ".join(count for count in counts if count != "1")
 
     def _place_lines(self, scope: Scope) -> list[str]:
         """Which tile this is: neighbours in time share columns, or rows, in the cache."""
         rows = scope.write(self._form.rows.code).code
         columns = scope.write(self.columns.code).code
-        lines = [f"pid = {program_id()}", "part = tl.program_id(1)"]
+        pid = "tile" if self._plan.resident else program_id()
+        lines = [f"pid = {pid}", "part = tl.program_id(1)"]
         if self._walk:
             lines += self._walk.phase_lines()
         lines += [

@@ -30,5 +30,8 @@ CATALOGUE: Catalogue = {
     ),
     "stages": Decision(("auto", 2, 3, 4, 5), "tiles on their way while one is multiplied"),
     "swizzle": Decision((8, 1, 4, 16), "rows of tiles that share their columns in the cache"),
+    "resident": Decision(
+        (0, 1, 2), "programs to a multiprocessor that go through all tiles; 0: one program a tile"
+    ),
     "split": Decision(("auto", 1, 2, 4, 8, 16, 32), "programs that share the depth of one tile"),
 }
