@@ -110,12 +110,31 @@ def test_who_beats_an_incumbent_is_judged_twice(
         assert fast.ratio == confirmed.latency.over_eager.ratio
 
 
-def test_torch_compile_joins_in_the_end(judge: Judge, workspace: Workspace, home: Path) -> None:
-    campaign = begin(judge, workspace, home, budget=1)
+class TwoDrafts(Limits):
+    """The time is up when two have been written."""
+
+    written = 0
+
+    def count(self, _proposal: Proposal) -> None:
+        self.written += 1
+
+    @property
+    def seconds_left(self) -> float:
+        return 0.0 if self.written >= 2 else 1.0
+
+
+@pytest.mark.parametrize(
+    ("budget", "ending"), [(1, Ending.COMPLETE), (20, Ending.OUT_OF_TIME)], ids=str
+)
+def test_torch_compile_joins_in_the_end(
+    budget: int, ending: Ending, judge: Judge, workspace: Workspace, home: Path
+) -> None:
+    campaign = begin(judge, workspace, home, budget=budget)
     settings = msgspec.structs.replace(campaign.settings, compiled=True)
     campaign = workspace.change_settings(campaign, settings)
-    generator = Fixed()
-    run_campaign(workspace, campaign, crew(judge, generator), Limits(), Watcher())
+    limits = Limits() if ending is Ending.COMPLETE else TwoDrafts()
+    generator = Fixed(before=limits.count if isinstance(limits, TwoDrafts) else None)
+    assert run_campaign(workspace, campaign, crew(judge, generator), limits, Watcher()) is ending
     for entry in workspace.tasks(campaign):
         assert entry.champion is not None
         final = workspace.verdict(entry.champion, VerdictKind.FINAL)

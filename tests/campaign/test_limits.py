@@ -33,13 +33,14 @@ def test_an_unknown_price_ends_a_campaign_with_a_limit_of_money() -> None:
 
 
 def test_time() -> None:
-    assert Limits(max_minutes=10).pressing() is None
-    assert Limits(max_minutes=0).pressing() is Ending.OUT_OF_TIME
+    assert Limits(max_minutes=10).reached(spent(), 0) is None
+    assert Limits(max_minutes=0).reached(spent(), 0) is Ending.OUT_OF_TIME
 
 
 def test_a_second_interrupt_is_at_once() -> None:
     limits = Limits()
     limits.interrupt()
-    assert limits.pressing() is Ending.INTERRUPTED
+    assert limits.interrupted
+    assert limits.reached(spent(), 0) is Ending.INTERRUPTED
     with pytest.raises(KeyboardInterrupt):
         limits.interrupt()

@@ -43,7 +43,7 @@ def run_campaign(
         loop = Loop(workspace, campaign, panel, crew.generator, crew.strategy, limits, watcher)
         ending = loop.run()
         wanted = campaign.settings.compiled and not backend.exact
-        if wanted and ending in (Ending.COMPLETE, Ending.OUT_OF_MONEY):
+        if wanted and ending is not Ending.INTERRUPTED:
             measure_champions(workspace, campaign, panel, limits, watcher)
         write_best(workspace, campaign.settings.backend)
     workspace.note(campaign, "ended", ending)

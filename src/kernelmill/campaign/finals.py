@@ -30,11 +30,11 @@ class _Final(NamedTuple):
 def measure_champions(
     workspace: Workspace, campaign: Campaign, panel: Panel, limits: Limits, watcher: Watcher
 ) -> None:
-    """Measure each champion that was not, against eager and torch.compile; stops at a limit."""
+    """Measure each champion that was not, against eager and torch.compile; Ctrl-C ends it."""
 
     def measure(final: _Final) -> Verdict | None:
         with panel.lease(final.task) as judge:
-            if limits.pressing() is not None:
+            if limits.interrupted:
                 return None
             watcher.working(final.name, "final measurement")
             return judge.verify(final.task, final.candidate, compiled=True)

@@ -36,16 +36,18 @@ class Limits:
     def seconds_left(self) -> float | None:
         return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
 
-    def pressing(self) -> Ending | None:
-        """Why not even what costs nothing may begin."""
-        if self._interrupts:
-            return Ending.INTERRUPTED
-        return Ending.OUT_OF_TIME if self.seconds_left == 0.0 else None
+    @property
+    def interrupted(self) -> bool:
+        return self._interrupts > 0
 
     def reached(self, totals: Totals, in_flight: int) -> Ending | None:
         """Why nothing more may begin while `in_flight` attempts are under way; None: it may."""
-        if (ending := self.pressing()) is not None or self.max_usd is None:
-            return ending
+        if self.interrupted:
+            return Ending.INTERRUPTED
+        if self.seconds_left == 0.0:
+            return Ending.OUT_OF_TIME
+        if self.max_usd is None:
+            return None
         if totals.unpriced:
             return Ending.PRICE_UNKNOWN
         foreseen = (in_flight + 1) * (totals.dearest_usd or 0.0)
