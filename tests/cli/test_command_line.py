@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from judge.kernels import KERNEL, MODEL, TASK
+from kernelmill.backends import get_backend
 
 
 def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -27,6 +28,18 @@ def one_line_error(done: subprocess.CompletedProcess[str]) -> str:
     assert line.startswith("error: ")
     assert "\n" not in line
     return line
+
+
+@pytest.mark.parametrize("verb", ["verify", "prompt"])
+@pytest.mark.parametrize("backend", ["triton", "cuda", "ascendc"])
+def test_a_backend_that_is_not_here_says_what_it_lacks(verb: str, backend: str) -> None:
+    if all(need.found for need in get_backend(backend).requirements()):
+        pytest.skip("it is here")
+    done = run(verb, "starter/softmax", "--backend", backend)
+    if (verb, backend) == ("prompt", "triton"):
+        assert done.returncode == 0, "a prompt needs no Triton"
+    else:
+        assert backend in one_line_error(done)
 
 
 @pytest.fixture

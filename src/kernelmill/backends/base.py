@@ -10,6 +10,7 @@ import msgspec
 
 from kernelmill.backends.environments import Environment
 from kernelmill.candidate import MODEL_FILE, Candidate
+from kernelmill.errors import BackendUnavailable
 from kernelmill.sandbox import Zygote
 from kernelmill.tasks.task import Task
 
@@ -111,6 +112,13 @@ class Backend(ABC):
     @abstractmethod
     def requirements(self) -> list[Requirement]:
         """What the backend needs, and what of it this machine has."""
+
+    def demand_requirements(self) -> None:
+        """Raises BackendUnavailable where something is missing."""
+        missing = [need for need in self.requirements() if not need.found]
+        if missing:
+            needs = "; ".join(f"{need.name} is missing: {need.remedy}" for need in missing)
+            raise BackendUnavailable(f"backend {self.name} cannot work here: {needs}")
 
     def devices(self) -> tuple[str, ...]:
         """Names of the devices it can run on, by number; none where it runs on the processor."""

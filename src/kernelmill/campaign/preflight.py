@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from kernelmill.backends.base import Backend, Device
 from kernelmill.campaign import quiet
-from kernelmill.errors import BackendUnavailable, TaskError, UsageError
+from kernelmill.errors import TaskError, UsageError
 from kernelmill.generators.base import Generator
 from kernelmill.judge import Judge
 from kernelmill.tasks import TaskFile, load_suite
@@ -14,10 +14,7 @@ from kernelmill.workspace import NewTask
 
 def check_tools(backend: Backend, generator: Generator) -> None:
     """Raises BackendUnavailable, GeneratorUnavailable or WorkspaceError."""
-    missing = [need for need in backend.requirements() if not need.found]
-    if missing:
-        needs = "; ".join(f"{need.name} is missing: {need.remedy}" for need in missing)
-        raise BackendUnavailable(f"backend {backend.name} cannot work here: {needs}")
+    backend.demand_requirements()
     generator.check(backend.name)
     quiet.check()
 

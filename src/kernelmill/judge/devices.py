@@ -68,10 +68,12 @@ _DEVICES = {
 
 
 def device_of(backend: Backend) -> JudgedDevice:
-    """Raises BackendUnavailable where nobody can judge on it yet."""
+    """Raises BackendUnavailable where nobody can judge on it yet, or it is not here."""
     if backend.device not in _DEVICES:
         raise BackendUnavailable(
             f"kernels of backend {backend.name} can be built, but not be judged on an "
             f"{backend.device.upper()} by this version"
         )
+    if backend.device is Device.CUDA:
+        backend.demand_requirements()  # not even a task could be loaded
     return _DEVICES[backend.device]

@@ -42,7 +42,8 @@ class TritonBackend(Backend):
         self.device = Device.CUDA if self.measures else Device.CPU
         self._ahead = Recent()
         """Not on the disk: the hidden sizes it is for are drawn anew by every process."""
-        self.zygote_modules = (_WARM, _AHEAD) if self.measures else (_INTERPRETER,)
+        programs = (_WARM, _AHEAD) if self.measures else (_INTERPRETER,)
+        self.zygote_modules = programs if _version() else ()
 
     def requirements(self) -> list[Requirement]:
         found = device_name() or "none: the interpreter judges correctness, on the processor"
@@ -78,6 +79,7 @@ class TritonBackend(Backend):
 
     def build(self, candidate: Candidate, zygote: Zygote) -> Built:
         """Triton compiles for the arguments of a call: there is nothing to build before it."""
+        self.toolchain()
         try:
             kernels = self._kernels(candidate)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
