@@ -9,6 +9,7 @@ import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from kernelmill.backends import get_backend
+from kernelmill.backends.base import Backend
 from kernelmill.candidate import Candidate, Origin, read_candidate
 from kernelmill.generators.base import Declined, Hint, Proposal
 from kernelmill.generators.decisions import Decisions
@@ -141,7 +142,7 @@ def _facts(task: Task, backend: str, guide: dict[str, str]) -> dict[str, Any]:
         "backend": backend,
         "title": target.title,
         "machine": target.machine(),
-        "entry": target.entry,
+        "file_names": _file_names(target),
         "clock": target.clock,
         "baseline": target.baseline,
         "contract": re.sub(r"^# .*\n+", "", guide.get(CONTRACT, "")),
@@ -178,6 +179,13 @@ def _not_in_guide(hints: tuple[Hint, ...], guide: dict[str, str]) -> tuple[Hint,
     """The guide is shown whole: facts that the memory took from it would be said twice."""
     whole = "\n".join(guide.values())
     return tuple(hint for hint in hints if hint.kind != "api" or hint.text not in whole)
+
+
+def _file_names(target: Backend) -> tuple[str, ...]:
+    """Of a usual candidate, where its work begins first."""
+    example = _shortest(target.examples(), target.entry, without="")
+    others = set(() if example is None else example.files) - {target.entry}
+    return (target.entry, *sorted(others))
 
 
 def _example(proposal: Proposal) -> Candidate | None:
