@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 import msgspec
 
 from kernelmill.backends.base import Backend, BuildFailed, Built, Device, Finding, Requirement
-from kernelmill.backends.building import SECONDS, builder, take
+from kernelmill.backends.building import builder, take
 from kernelmill.backends.cache import cache_key
 from kernelmill.backends.nvidia import capability, device_name, device_names
 from kernelmill.backends.python_rules import KernelLanguage, PythonRules, kernel_names
@@ -29,6 +29,8 @@ _WARM = "kernelmill.backends.triton.warm"
 _AHEAD = "kernelmill.backends.triton.ahead"
 _INTERPRETER = "kernelmill.backends.triton.interpreted"
 _RULES = PythonRules(language=_LANGUAGE)
+_SECONDS = 60.0
+"""For compiling ahead: a candidate that hangs will be found out in its runner."""
 
 
 class TritonBackend(Backend):
@@ -114,8 +116,8 @@ def _compile_ahead(request: AheadRequest, zygote: Zygote) -> bytes:
     """Nothing where it takes too long, or too much."""
     arguments = msgspec.to_builtins(request)
     try:
-        with builder(f"{_AHEAD}:compile_ahead", arguments, zygote) as cell:
-            return take(cell.request({"go": True}, SECONDS).files) or b""
+        with builder(f"{_AHEAD}:compile_ahead", arguments, zygote, _SECONDS) as cell:
+            return take(cell.request({"go": True}, _SECONDS).files) or b""
     except BuildFailed:
         return b""
 
