@@ -63,6 +63,13 @@ _KNOWN = (
     ),
 )
 
+_CRASH_HINT = (
+    "a shape or layout that Mosaic does not expect: simpler blocks, multiples of 8 and 128"
+)
+_BFLOAT16_HINT = (
+    "the chip's vector units have no bfloat16: keep float32 in the kernel, multiply at HIGHEST"
+)
+
 
 def trace_failure(failed: Failed) -> BuildFailed:
     """The candidate's Python, or JAX's own checks, while it was traced."""
@@ -82,12 +89,11 @@ def crash_failure(failure: CellCrashed, printed: str) -> BuildFailed:
             UNMODELLED, f"the cycle model cannot say what {unprofiled[1]} takes",
             (unprofiled[2][:_WIDTH],), "scalars into SMEM through a BlockSpec of their own",
         )  # fmt: skip
-    words = tuple(match[1].strip()[:_WIDTH] for match in _LAST_WORDS.finditer(printed))
+    said = (match[1].strip()[:_WIDTH] for match in _LAST_WORDS.finditer(printed))
+    words = tuple(dict.fromkeys(said))
     ended = f"was killed by {failure.signal_name}" if failure.signal_name else "ended"
-    return BuildFailed(
-        "crash", f"the compiler {ended}", words[:_MOST_LINES],
-        "a shape or layout that Mosaic does not expect: simpler blocks, multiples of 8 and 128",
-    )  # fmt: skip
+    hint = _BFLOAT16_HINT if any("bf16" in word for word in words) else _CRASH_HINT
+    return BuildFailed("crash", f"the compiler {ended}", words[:_MOST_LINES], hint)
 
 
 def run_failure(failed: Failed) -> RunFailed:
