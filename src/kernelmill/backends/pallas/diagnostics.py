@@ -66,8 +66,10 @@ _KNOWN = (
 _CRASH_HINT = (
     "a shape or layout that Mosaic does not expect: simpler blocks, multiples of 8 and 128"
 )
-_BFLOAT16_HINT = (
-    "the chip's vector units have no bfloat16: keep float32 in the kernel, multiply at HIGHEST"
+_SPLIT = "Expected vector-int"
+_SPLIT_HINT = (
+    "floats taken apart on their way into a product, by their bits or into bfloat16: keep float32, "
+    "multiply at HIGHEST"
 )
 
 
@@ -92,7 +94,7 @@ def crash_failure(failure: CellCrashed, printed: str) -> BuildFailed:
     said = (match[1].strip()[:_WIDTH] for match in _LAST_WORDS.finditer(printed))
     words = tuple(dict.fromkeys(said))
     ended = f"was killed by {failure.signal_name}" if failure.signal_name else "ended"
-    hint = _BFLOAT16_HINT if any("bf16" in word for word in words) else _CRASH_HINT
+    hint = _SPLIT_HINT if any(_SPLIT in word for word in words) else _CRASH_HINT
     return BuildFailed("crash", f"the compiler {ended}", words[:_MOST_LINES], hint)
 
 
