@@ -19,3 +19,15 @@ def test_a_compiler_that_aborts_leaves_its_last_words_and_a_cure(words: str, cur
     assert (failed.kind, failed.evidence) == ("crash", (words,))
     assert "SIGABRT" in failed.summary
     assert cure in failed.hint
+
+
+@pytest.mark.parametrize(
+    ("instruction", "cure"), [("kScalarMultiplyHighU32", "block sizes"), ("kDmaHbmToSmem", "SMEM")]
+)
+def test_what_the_cycle_model_does_not_know_is_told_apart(instruction: str, cure: str) -> None:
+    said = f"UNIMPLEMENTED: Unsupported llo instruction: {instruction}"
+    printed = f"Static LLO profiling of kernel.1 failed: {said}\n"
+    failed = crash_failure(CellCrashed(None, signal.SIGABRT, ""), printed)
+    assert (failed.kind, failed.evidence) == ("unmodelled", (said,))
+    assert "kernel.1" in failed.summary
+    assert cure in failed.hint

@@ -87,10 +87,9 @@ def compile_failure(failed: Failed) -> BuildFailed:
 def crash_failure(failure: CellCrashed, printed: str) -> BuildFailed:
     """The compiler has ended the process: its last words are in what it printed."""
     if unprofiled := _UNPROFILED.search(printed):
-        return BuildFailed(
-            UNMODELLED, f"the cycle model cannot say what {unprofiled[1]} takes",
-            (unprofiled[2][:_WIDTH],), "scalars into SMEM through a BlockSpec of their own",
-        )  # fmt: skip
+        summary = f"the cycle model cannot say what {unprofiled[1]} takes"
+        hint = _SHARED_GRID_HINT if _DIVISION in unprofiled[2] else _SCALARS_HINT
+        return BuildFailed(UNMODELLED, summary, (unprofiled[2][:_WIDTH],), hint)
     said = (match[1].strip()[:_WIDTH] for match in _LAST_WORDS.finditer(printed))
     words = tuple(dict.fromkeys(said))
     ended = f"was killed by {failure.signal_name}" if failure.signal_name else "ended"
