@@ -63,6 +63,12 @@ _KNOWN = (
     ),
 )
 
+_SCALARS_HINT = "scalars into SMEM through a BlockSpec of their own"
+_DIVISION = "MultiplyHigh"
+_SHARED_GRID_HINT = (
+    "two cores share the parallel axes of its grid by a division that cannot be counted: other "
+    'block sizes along them, or "arbitrary"'
+)
 _CRASH_HINT = (
     "a shape or layout that Mosaic does not expect: simpler blocks, multiples of 8 and 128"
 )
