@@ -239,7 +239,7 @@ def test_what_was_shown_is_rewarded(workspace: Workspace) -> None:
     with workspace.writing() as transaction:
         memory = Memory(transaction)
         helpful, fact = memory.add(make_item("helpful")), memory.add(make_item("f", ItemKind.API))
-    context = tuple(item.hint(Why("near"), "cpp") for item in memory.items([helpful, fact]))
+    context = tuple(item.hint(Why("near")) for item in memory.items([helpful, fact]))
     first = attempt(workspace, 1.0, context=context, lanes=16)
     assert memory.values([helpful], Role.DRAFT)[helpful, ""] == Value(pytest.approx(0.1), 1)
     attempt(workspace, 2.0, parent=first, context=context, lanes=32)

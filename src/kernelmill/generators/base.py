@@ -58,8 +58,6 @@ class Hint(msgspec.Struct, frozen=True):
     cases: int = 1
     """On how many it rests."""
     why: Why | None = None
-    elsewhere: bool = False
-    """Learned on another backend: what passes there may not pass here."""
 
 
 class Parent(msgspec.Struct, frozen=True):

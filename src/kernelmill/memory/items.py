@@ -99,8 +99,7 @@ class Item(msgspec.Struct, frozen=True):
         told = self.kind is ItemKind.TRACE or self.category == SUCCESS
         return self.provenance.task if told and (self.outcome or 0.0) > REFUSED else ""
 
-    def hint(self, why: Why, backend: str) -> Hint:
-        """For somebody at work on a backend."""
+    def hint(self, why: Why | None = None) -> Hint:
         return Hint(
             self.kind,
             self.text,
@@ -110,7 +109,6 @@ class Item(msgspec.Struct, frozen=True):
             self.level_of,
             self.count,
             why,
-            elsewhere=self.provenance.backend != backend,
         )
 
 

@@ -91,7 +91,7 @@ class Retriever:
         """Valued items first, the most worth first; then facts, which are never valued."""
         chosen = self._choose(self._pool(memory, query), query, dice)
         facts = memory.api(query.backend, query.names, query.chapter)[:_MOST_API]
-        return [*chosen, *(fact.hint(_FACT, query.backend) for fact in facts)]
+        return [*chosen, *(fact.hint(_FACT) for fact in facts)]
 
     def _pool(self, memory: Memory, query: Query) -> list[_Scored]:
         settings = self._settings
@@ -166,7 +166,7 @@ class Retriever:
             else:
                 reason = "cured the same bottleneck"
             why = Why(reason, similarity, one.value.value, one.value.visits, explored)
-            hints.append(one.item.hint(why, query.backend))
+            hints.append(one.item.hint(why))
         return hints
 
 

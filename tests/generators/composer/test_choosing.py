@@ -152,17 +152,6 @@ def test_a_draft_keeps_to_what_passed_where_much_is_refused() -> None:
     assert kept(Stage.DRAFT) > kept(Stage.REFINE)
 
 
-def test_a_refusal_here_outweighs_that_it_passed_elsewhere() -> None:
-    """Lanes are what both refusals have in common; on another chip they did no harm."""
-    there = [
-        Hint("trace", "", item, {"lanes": 64, "parallel": "outer"}, 0.1, elsewhere=True)
-        for item in range(2)
-    ]
-    here = [hint(REFUSED, lanes=64, contract=one) for one in OPEN["contract"][:2]]
-    drawn = [choose(propose(n, *there, *here), OPEN, cold=True)["lanes"] for n in range(1, 201)]
-    assert drawn.count(64) < 20
-
-
 def test_what_passed_is_not_to_blame() -> None:
     """Only one choice of the two that were refused is in none of the two that passed."""
     shown = (

@@ -24,8 +24,6 @@ _OTHER_CAUSES = 0.05
 """The chance that no choice is to blame."""
 _MOST_CASES = 8
 """As which many kernels a hint counts at most."""
-_ELSEWHERE = 0.25
-"""What a kernel on another backend counts: one refusal here outweighs that a few passed there."""
 _STEPS = 20
 
 
@@ -68,7 +66,7 @@ def _cases(context: Sequence[Hint], columns: Sequence[Column]) -> list[_Case]:
     for hint in context:
         choices = np.array([_says(hint, column) for column in columns], float)
         if hint.outcome is not None and choices.any():
-            weight = min(hint.cases, _MOST_CASES) * (_ELSEWHERE if hint.elsewhere else 1.0)
+            weight = float(min(hint.cases, _MOST_CASES))
             cases.append(_Case(choices, weight, hint.outcome <= REFUSED))
     return cases
 
