@@ -48,12 +48,9 @@ class Channel:
         frame = _HEADER.pack(len(payload)) + payload
         self._socket.settimeout(None)
         try:
-            sent = (
-                socket.send_fds(self._socket, [frame], list(files))
-                if files
-                else self._socket.send(frame)
-            )
-            self._socket.sendall(frame[sent:])
+            sent = socket.send_fds(self._socket, [frame], list(files)) if files else 0
+            if sent < len(frame):  # who has answered and gone cannot be sent even nothing
+                self._socket.sendall(frame[sent:])
         except (BrokenPipeError, ConnectionResetError) as error:
             raise ChannelClosed from error
 
