@@ -10,9 +10,6 @@ from kernelmill.candidate import MODEL_FILE
 
 WORKSHOP = "workshop"
 """Where compilers keep what they make, in the folder a cell works in."""
-TRITON_CACHE = f"{WORKSHOP}/triton"
-"""Not from the root: Triton writes down where it keeps what, and that must be true in other cells,
-too."""
 _NAME = "candidate_model"
 
 

@@ -15,7 +15,7 @@ from kernelmill.judge.correctness import Correctness, check_correctness, run_on_
 from kernelmill.judge.latency import Contest, Contestant, summarise
 from kernelmill.judge.loading import load_candidate, open_cell
 from kernelmill.judge.protocol import OutputTensor, TrialDone
-from kernelmill.judge.reference import fault, init_arguments, start_reference
+from kernelmill.judge.reference import init_arguments, start_reference
 from kernelmill.judge.roofline import least_milliseconds
 from kernelmill.judge.settings import Settings
 from kernelmill.judge.subject import RunnerRaised, Subject, blaming_reference
@@ -158,7 +158,7 @@ class HostBench(Bench[Subject]):
         try:
             done: TrialDone = subject.trial(body, case.given.file, seconds)
         except (CellFailure, RunnerRaised) as error:
-            raise fault(self.task, "the reference does not run", error) from error
+            raise TaskError(f"{self.task.id}: the reference does not run: {error}") from error
         return Contestant(subject, done.tensors)
 
     def _make_ring(self) -> Ring:

@@ -6,8 +6,8 @@ from kernelmill.errors import TaskError
 from kernelmill.judge.loading import REFERENCE_LIMITS, RUNNER, read_init_arguments
 from kernelmill.judge.protocol import ReferenceRequest
 from kernelmill.judge.settings import Settings
-from kernelmill.judge.subject import ReferenceLost, RunnerRaised, Subject
-from kernelmill.sandbox import CellCrashed, CellFailure, Policy, Zygote
+from kernelmill.judge.subject import RunnerRaised, Subject
+from kernelmill.sandbox import CellFailure, Policy, Zygote
 from kernelmill.tasks.task import Task
 from kernelmill.tensors.arguments import InitArguments
 
@@ -16,7 +16,7 @@ _SEED_BITS = 60
 
 
 def start_reference(task: Task, zygote: Zygote, settings: Settings, compiled: bool) -> Subject:
-    """A runner with the task's Model. Raises what `fault` says."""
+    """A runner with the task's Model. Raises TaskError."""
     policy = Policy(limits=REFERENCE_LIMITS, may_execute=compiled)
     seed = secrets.randbits(_SEED_BITS)
     request = ReferenceRequest(task.source, task.scale, seed, compiled)
@@ -25,7 +25,7 @@ def start_reference(task: Task, zygote: Zygote, settings: Settings, compiled: bo
         subject = Subject(cell)
         subject.load(request, (), _SECONDS)
     except (CellFailure, RunnerRaised) as error:
-        raise fault(task, "the reference does not load", error) from error
+        raise TaskError(f"{task.id}: the reference does not load: {error}") from error
     return subject
 
 
@@ -33,11 +33,4 @@ def init_arguments(task: Task, zygote: Zygote) -> InitArguments:
     try:
         return read_init_arguments(task, zygote)
     except CellFailure as error:
-        raise fault(task, "get_init_inputs fails", error) from error
-
-
-def fault(task: Task, what: str, error: CellFailure | RunnerRaised) -> Exception:
-    """The task's; but a cell that ended in peace with its answer missing may be tried again."""
-    if isinstance(error, CellCrashed) and error.exit_code == 0:
-        return ReferenceLost(f"{what}: {error}")
-    return TaskError(f"{task.id}: {what}: {error}")
+        raise TaskError(f"{task.id}: get_init_inputs fails: {error}") from error

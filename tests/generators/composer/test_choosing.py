@@ -89,6 +89,8 @@ def test_a_draft_begins_with_what_passed_for_its_task_elsewhere(seed: int, cold:
         for item, (decisions, outcome) in enumerate([(slower, 0.2), (faster, 0.5), (partial, 0.9)])
     ]
     assert choose(propose(seed, *told), OPEN, cold) == faster
+    elsewhere_too = Hint("trace", "", 9, faster, 0.1, level_of="starter/softmax")
+    assert choose(propose(seed, *told, elsewhere_too), OPEN, cold) == faster
     refused_here = hint(REFUSED, **faster)
     assert choose(propose(seed, *told, refused_here), OPEN, cold) == slower
     both = (refused_here, hint(REFUSED, **slower))

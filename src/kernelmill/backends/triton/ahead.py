@@ -26,13 +26,8 @@ from triton.runtime._async_compile import AsyncCompileMode
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.jit import JITFunction
 
-from kernelmill.backends.candidate_files import (
-    TRITON_CACHE,
-    WORKSHOP,
-    import_model,
-    write_sources,
-)
-from kernelmill.backends.triton.protocol import AheadRequest
+from kernelmill.backends.candidate_files import WORKSHOP, import_model, write_sources
+from kernelmill.backends.triton.protocol import CACHE, AheadRequest
 from kernelmill.sandbox.channel import Channel
 from kernelmill.tasks.module import TaskModule
 from kernelmill.tensors.blob import in_memory
@@ -54,7 +49,7 @@ def compile_ahead(channel: Channel, arguments: dict[str, Any], scratch: str) -> 
     request = msgspec.convert(arguments, AheadRequest)
     channel.receive()
     os.nice(_NICE)
-    os.environ["TRITON_CACHE_DIR"] = TRITON_CACHE
+    os.environ["TRITON_CACHE_DIR"] = CACHE
     knobs.compilation.store_binary_only = True
     workers = min(_MOST_AT_ONCE, len(os.sched_getaffinity(0)))
     with ThreadPoolExecutor(workers) as pool:

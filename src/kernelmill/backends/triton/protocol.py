@@ -1,8 +1,13 @@
-"""What the backend asks of its programs in cells."""
+"""What the backend and its programs in cells agree on."""
 
 import msgspec
 
+from kernelmill.backends.candidate_files import WORKSHOP
 from kernelmill.tasks.task import Constants
+
+CACHE = f"{WORKSHOP}/triton"
+"""Where the compiler keeps what it makes. Not from the root: Triton writes down where everything
+lies, and that must be true in the cell which uses it, too."""
 
 
 class AheadRequest(msgspec.Struct):

@@ -73,7 +73,7 @@ def _solution(proposal: Proposal, choices: Choices) -> Decisions | None:
     if proposal.stage is not Stage.DRAFT:
         return None
     elsewhere = [hint for hint in proposal.context if hint.level_of == proposal.task.id]
-    here = [hint.decisions for hint in proposal.context if hint.level_of != proposal.task.id]
+    here = [hint.decisions for hint in proposal.context if hint.item is None]
     for hint in sorted(elsewhere, key=lambda hint: -(hint.outcome or 0.0)):
         told = {name: one for name, one in hint.decisions.items() if is_open(name, one, choices)}
         if told.keys() == choices.keys() and not was_tried(told, here):

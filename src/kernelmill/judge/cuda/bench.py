@@ -40,7 +40,6 @@ from kernelmill.judge.subject import (
 )
 from kernelmill.sandbox import (
     Cell,
-    CellCrashed,
     CellFailure,
     CellProtocolError,
     Limits,
@@ -92,7 +91,7 @@ class CudaBench(Bench[Subject]):
             self._eager = self._baseline(compiled=False)
         except (CellFailure, RunnerRaised) as error:
             self._close_cells()
-            raise self._fault("the reference does not work", error) from error
+            raise TaskError(f"{task.id}: the reference does not work: {error}") from error
         except TaskError:
             self._close_cells()
             raise
@@ -311,12 +310,6 @@ class CudaBench(Bench[Subject]):
     def _close_cells(self) -> None:
         for subject in self._subjects:
             subject.close()
-
-    def _fault(self, what: str, error: CellFailure | RunnerRaised) -> Exception:
-        """The task's; but a cell that ended in peace with its answer missing may be tried again."""
-        if isinstance(error, CellCrashed) and error.exit_code == 0:
-            return ReferenceLost(f"{what}: {error}")
-        return TaskError(f"{self.task.id}: {what}: {error}")
 
 
 def only_device(number: int) -> dict[str, str]:

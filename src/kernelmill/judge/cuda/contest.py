@@ -8,6 +8,7 @@ on an idle device; whoever still computes then shares the device with it, and sh
 import math
 import statistics
 from contextlib import nullcontext
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -123,8 +124,9 @@ class DeviceContest:
                     f"the device goes on computing after it has answered, in {busy:.0%} of the "
                     "rounds"
                 )
-            for rows in (*self._rows, self._waits, self._works, self._nulls):
-                del rows[before:]  # type: ignore[attr-defined]
+            gone: tuple[list[Any], ...] = (*self._rows, self._waits, self._works, self._nulls)
+            for one in gone:
+                del one[before:]
 
     def _attach(self) -> None:
         request = {

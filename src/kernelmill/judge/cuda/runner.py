@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 import torch
 
-from kernelmill.backends.candidate_files import TRITON_CACHE, WORKSHOP
+from kernelmill.backends.candidate_files import WORKSHOP
+from kernelmill.backends.triton.protocol import CACHE as TRITON_CACHE
 from kernelmill.judge.cuda.memory import Adopted, Arena, tensors_at
 from kernelmill.judge.cuda.profiling import profiled
 from kernelmill.judge.cuda.protocol import ArenaShared, ShareRequest
