@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelmill.generators.base import REFUSED, Hint, Parent, Proposal, Stage
-from kernelmill.generators.composer.choosing import choose
-from kernelmill.generators.composer.decisions import CATALOGUE, Plan, usual
+from kernelmill.generators.composer import choosing
+from kernelmill.generators.composer.decisions import CATALOGUE, Choices, Plan, usual
+from kernelmill.generators.composer.tried import Tried
 from kernelmill.generators.decisions import Decisions
 from samples import make_candidate, make_task, make_verdict
 
@@ -24,6 +25,15 @@ def propose(seed: int, *context: Hint, start: Decisions | None = None) -> Propos
     parent = None if start is None else Parent(1, make_candidate("pass"), make_verdict(2.0), start)
     task = make_task("starter/gelu")
     return Proposal(task, "cpp", Stage.DRAFT, seed, parent=parent, context=context)
+
+
+def code_of(decisions: Decisions) -> str:
+    return str(sorted(decisions.items()))
+
+
+def choose(proposal: Proposal, choices: Choices, cold: bool = False) -> Decisions:
+    """Where every decision makes a difference to the code."""
+    return choosing.choose(proposal, choices, Tried(proposal, code_of), cold)
 
 
 def hint(outcome: float, item: int | None = None, **decisions: bool | int | str) -> Hint:
@@ -95,8 +105,6 @@ def test_a_draft_begins_with_what_passed_for_its_task_elsewhere(seed: int, cold:
     assert choose(propose(seed, *told, refused_here), OPEN, cold) == slower
     both = (refused_here, hint(REFUSED, **slower))
     assert choose(propose(seed, *told, *both), OPEN, cold) not in (faster, slower)
-    refining = msgspec.structs.replace(propose(seed, *told), stage=Stage.REFINE)
-    assert choose(refining, OPEN, cold) not in (faster, slower)
 
 
 def test_what_worked_here_is_kept() -> None:
@@ -120,6 +128,25 @@ def test_what_was_tried_is_not_tried_again(seed: int, cold: bool) -> None:
     before: Decisions = {name: usual()[name] for name in OPEN}
     chosen = choose(propose(seed, hint(-1.0, **before)), OPEN, cold)
     assert chosen != before
+
+
+@given(seeds)
+def test_what_comes_to_the_same_code_is_not_tried_again(seed: int) -> None:
+    def without_lanes(decisions: Decisions) -> str:
+        return code_of({name: choice for name, choice in decisions.items() if name != "lanes"})
+
+    before: Decisions = {name: usual()[name] for name in OPEN}
+    proposal = propose(seed, hint(0.9, **before))
+    chosen = choosing.choose(proposal, OPEN, Tried(proposal, without_lanes))
+    assert without_lanes(chosen) != without_lanes(before)
+
+
+def test_what_other_tasks_tried_is_not_tried_here() -> None:
+    before: Decisions = {name: usual()[name] for name in OPEN}
+    elsewhere, here = propose(1, hint(0.9, 7, **before)), propose(1, hint(0.9, **before))
+    assert before not in Tried(elsewhere, code_of)
+    assert before in Tried(here, code_of)
+    assert before in Tried(propose(1, start=before), code_of)
 
 
 def test_one_refusal_does_not_turn_against_all_that_is_usual() -> None:

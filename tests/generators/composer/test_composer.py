@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from kernelmill.backends import get_backend
 from kernelmill.candidate import Origin
 from kernelmill.errors import GeneratorUnavailable
-from kernelmill.generators.base import Declined, Generator, Proposal, Stage
+from kernelmill.generators.base import Declined, Generator, Hint, Proposal, Stage
 from kernelmill.generators.composer import Composer
 from kernelmill.generators.conformance import GeneratorConformance
 from kernelmill.judge import Judge, Settings
@@ -58,6 +58,18 @@ def test_its_kernels_pass_the_judge(judge: Judge, composer: Composer, name: str)
     verdict = judge.verify(task, draft.candidate)
     assert verdict.passed, verdict.feedback
     assert draft.candidate.origin == Origin.COMPOSER
+
+
+def test_no_attempt_is_spent_on_code_that_was_tried(judge: Judge, composer: Composer) -> None:
+    """Though several of its decisions come to the same code here."""
+    task = described(judge, "starter/matmul")
+    tried: tuple[Hint, ...] = ()
+    codes = []
+    for seed in range(1, 17):
+        draft = composer.write(Proposal(task, "cpp", Stage.DRAFT, seed, context=tried))
+        tried += (Hint("trace", "", decisions=draft.decisions, outcome=0.5),)
+        codes.append(draft.candidate.digest)
+    assert len(set(codes)) == len(codes)
 
 
 def test_a_reference_that_cannot_be_traced_is_declined(judge: Judge, composer: Composer) -> None:

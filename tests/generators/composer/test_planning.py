@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelmill.generators.base import Hint, Parent, Proposal, Stage
-from kernelmill.generators.composer.decisions import CATALOGUE, is_choice
-from kernelmill.generators.composer.planning import plan_method
-from kernelmill.generators.composer.repairing import repair
+from kernelmill.generators.composer import planning, repairing
+from kernelmill.generators.composer.decisions import CATALOGUE, Choices, is_choice
+from kernelmill.generators.composer.tried import Tried
 from kernelmill.generators.decisions import Choice, Decisions
 from kernelmill.generators.planning import Guidance, Method
 from kernelmill.judge import Feedback, Gate
@@ -16,6 +16,18 @@ from samples import make_candidate, make_task, make_verdict
 OPEN = {name: CATALOGUE[name].choices for name in ("accumulate", "lanes", "moments", "parallel")}
 EVERYTHING = {name: one.choices for name, one in CATALOGUE.items()}
 AT_HAND: Decisions = {"accumulate": "float", "lanes": 64, "moments": "one-pass", "parallel": "none"}
+
+
+def code_of(decisions: Decisions) -> str:
+    return str(sorted(decisions.items()))
+
+
+def plan_method(proposal: Proposal, choices: Choices) -> planning.Planned | None:
+    return planning.plan_method(proposal, choices, Tried(proposal, code_of))
+
+
+def repair(proposal: Proposal, choices: Choices) -> repairing.Repaired | None:
+    return repairing.repair(proposal, choices, Tried(proposal, code_of))
 
 
 def method(name: str, tried: str = "", **decisions: Choice) -> Method:

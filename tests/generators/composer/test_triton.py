@@ -3,6 +3,7 @@
 import ast
 import builtins
 import importlib.util
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from kernelmill.generators.composer.emit.triton.code import host
 from kernelmill.generators.composer.emit.triton.decisions import CATALOGUE
 from kernelmill.generators.composer.emit.triton.program import TritonProgram
 from kernelmill.generators.composer.trace import trace_model
+from kernelmill.generators.composer.tried import Tried
 from kernelmill.generators.decisions import Choice
 from kernelmill.tasks.task import Kind, Task, Variant
 from kernelmill.tensors.torch_side import describe
@@ -181,6 +183,20 @@ def test_kernels_use_no_name_they_do_not_have(name: str, tmp_path: Path) -> None
             assert used <= known | _bound(function)
 
 
+@pytest.mark.parametrize("precision", ["bf16x6", "tf32x3"])
+@pytest.mark.parametrize("tile", ["128x128x32", "128x256x32", "64x64x32"])
+def test_tiles_on_their_way_fit_into_fast_memory(precision: str, tile: str, tmp_path: Path) -> None:
+    case = of(torch.matmul, ((512, 512), (512, 512)), precision=precision, tile=tile, stages=5)
+    compose(case, tmp_path / "composed")
+    text = (tmp_path / "composed" / "model.py").read_text()
+    rows, columns, depth = (int(side) for side in tile.split("x"))
+    element = 6 if precision == "bf16x6" else 4
+    stages = max(int(count) for count in re.findall(r"num_stages=(\d+)", text))
+    a_tile = element * depth * (rows + columns)
+    assert stages * a_tile <= 227 << 10
+    assert stages == 5 or (stages + 1) * a_tile > 210 << 10
+
+
 def _bound(tree: ast.AST) -> set[str]:
     """Names that are given to something in a program, but for what is inside of its functions."""
     names: set[str] = set()
@@ -207,7 +223,8 @@ def _flat(value: Any) -> list[torch.Tensor]:
 def test_every_choice_is_one_of_the_catalogue(seed: int) -> None:
     proposal = Proposal(make_task("starter/gelu"), "triton", Stage.DRAFT, seed)
     names = ("tile", "warps", "precision")
-    chosen = choose(proposal, {name: CATALOGUE[name].choices for name in names})
+    choices = {name: CATALOGUE[name].choices for name in names}
+    chosen = choose(proposal, choices, Tried(proposal, str))
     assert set(chosen) == {"tile", "warps", "precision"}
     assert all(is_choice(name, choice, CATALOGUE) for name, choice in chosen.items())
 

@@ -15,7 +15,8 @@ from kernelmill.generators.base import REFUSED, Proposal, Stage
 from kernelmill.generators.composer.decisions import Choices, Column, is_open
 from kernelmill.generators.composer.speed import Speed, expect
 from kernelmill.generators.composer.suspicion import passing
-from kernelmill.generators.decisions import Choice, Decisions, was_tried
+from kernelmill.generators.composer.tried import Tried
+from kernelmill.generators.decisions import Choice, Decisions
 
 _Row = npt.NDArray[np.floating]
 
@@ -46,37 +47,33 @@ class _Belief(NamedTuple):
         return {name: choice for name, (_, choice) in best.items()}
 
 
-def choose(proposal: Proposal, choices: Choices, cold: bool = False) -> Decisions:
+def choose(proposal: Proposal, choices: Choices, tried: Tried, cold: bool = False) -> Decisions:
     """A choice for every open decision; the same again for the same proposal.
 
     Whoever is `cold` does not know what is usual.
     """
-    solution = _solution(proposal, choices)
+    solution = _solution(proposal, choices, tried)
     if solution is not None:
         return solution
     belief = _believe(proposal, choices, cold)
     if proposal.seed == 0:
         return belief.draw(None)
     dice = np.random.default_rng(proposal.seed)
-    tried = [hint.decisions for hint in proposal.context if hint.decisions]
-    if proposal.parent is not None:
-        tried.append(proposal.parent.decisions)
     for _ in range(_DRAWS):
         drawn = belief.draw(dice)
-        if not was_tried(drawn, tried):
+        if drawn not in tried:
             return drawn
     return _anything_new(choices, tried, dice)
 
 
-def _solution(proposal: Proposal, choices: Choices) -> Decisions | None:
+def _solution(proposal: Proposal, choices: Choices, tried: Tried) -> Decisions | None:
     """What passed for the very task elsewhere, the fastest first: a draft begins with it."""
     if proposal.stage is not Stage.DRAFT:
         return None
     elsewhere = [hint for hint in proposal.context if hint.level_of == proposal.task.id]
-    here = [hint.decisions for hint in proposal.context if hint.item is None]
     for hint in sorted(elsewhere, key=lambda hint: -(hint.outcome or 0.0)):
         told = {name: one for name, one in hint.decisions.items() if is_open(name, one, choices)}
-        if told.keys() == choices.keys() and not was_tried(told, here):
+        if told.keys() == choices.keys() and told not in tried:
             return told
     return None
 
@@ -100,13 +97,11 @@ def _caution(proposal: Proposal) -> float:
     return _SHUNNED + _DRAFTED * refused / (1 + len(told))
 
 
-def _anything_new(
-    choices: Choices, tried: Sequence[Decisions], dice: np.random.Generator
-) -> Decisions:
+def _anything_new(choices: Choices, tried: Tried, dice: np.random.Generator) -> Decisions:
     """By lot among all there is; something tried only where hardly anything else is left."""
     drawn: Decisions = {}
     for _ in range(_BLIND_DRAWS):
         drawn = {name: some[int(dice.integers(len(some)))] for name, some in choices.items()}
-        if not was_tried(drawn, tried):
+        if drawn not in tried:
             break
     return drawn

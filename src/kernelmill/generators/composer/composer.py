@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar, NamedTuple
 
 import msgspec
@@ -22,7 +23,8 @@ from kernelmill.generators.composer.emit.triton.program import TritonProgram
 from kernelmill.generators.composer.graph import Graph
 from kernelmill.generators.composer.planning import plan_method
 from kernelmill.generators.composer.repairing import repair
-from kernelmill.generators.decisions import Decisions
+from kernelmill.generators.composer.tried import Tried
+from kernelmill.generators.decisions import Choice, Decisions
 from kernelmill.sandbox import CellFailure, Limits, Policy, Zygote
 from kernelmill.tasks.task import Task
 
@@ -48,7 +50,8 @@ EMITTERS = {
 
 
 class Composer(Generator):
-    """Keeps one warm process for tracing, the graphs it has traced, and what is open in each."""
+    """Keeps one warm process for tracing, and what it has found out: graphs, what is open in each,
+    what comes of which decisions."""
 
     name: ClassVar[str] = "composer"
     computes: ClassVar[bool] = True
@@ -61,6 +64,7 @@ class Composer(Generator):
         self._zygote: Zygote | None = None
         self._graphs: dict[str, Graph | Declined] = {}
         self._open: dict[tuple[str, str], Choices] = {}
+        self._codes: dict[tuple[str, str, tuple[tuple[str, Choice], ...]], str] = {}
         self._lock = threading.Lock()
 
     def check(self, backend: str) -> None:
@@ -70,16 +74,17 @@ class Composer(Generator):
     def write(self, proposal: Proposal) -> Draft:
         graph = self.trace(proposal.task)
         choices = self._open_choices(proposal, graph)
-        planned = plan_method(proposal, choices)
+        tried = Tried(proposal, partial(self._code, proposal, graph))
+        planned = plan_method(proposal, choices, tried)
         if planned is not None:
             candidate = _candidate(proposal, graph, planned.decisions)
             prediction = planned.plan.expects
             return Draft(candidate, planned.decisions, prediction, planned.plan)
-        repaired = repair(proposal, choices)
+        repaired = repair(proposal, choices, tried)
         if repaired is not None:
             candidate = _candidate(proposal, graph, repaired.decisions)
             return Draft(candidate, repaired.decisions, diagnosis=repaired.diagnosis)
-        decisions = choose(proposal, choices, self._cold)
+        decisions = choose(proposal, choices, tried, self._cold)
         return Draft(_candidate(proposal, graph, decisions), decisions)
 
     def trace(self, task: Task) -> Graph:
@@ -103,6 +108,13 @@ class Composer(Generator):
                 name: emitter.catalogue[name].choices for name in sorted(usual.consulted)
             }
         return self._open[key]
+
+    def _code(self, proposal: Proposal, graph: Graph, decisions: Decisions) -> str:
+        """A digest of what comes of these decisions."""
+        key = proposal.task.digest, proposal.backend, tuple(sorted(decisions.items()))
+        if key not in self._codes:
+            self._codes[key] = _candidate(proposal, graph, decisions).digest
+        return self._codes[key]
 
     def close(self) -> None:
         if self._zygote is not None:

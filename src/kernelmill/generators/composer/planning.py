@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 from kernelmill.generators.base import Proposal
 from kernelmill.generators.composer.decisions import Choices, is_open
-from kernelmill.generators.decisions import Decisions, was_tried
+from kernelmill.generators.composer.tried import Tried
+from kernelmill.generators.decisions import Decisions
 from kernelmill.generators.planning import Guidance, Method, Plan
 
 
@@ -13,7 +14,7 @@ class Planned(NamedTuple):
     plan: Plan
 
 
-def plan_method(proposal: Proposal, choices: Choices) -> Planned | None:
+def plan_method(proposal: Proposal, choices: Choices, tried: Tried) -> Planned | None:
     """The first method that would change something here and was not tried; None without any."""
     guidance, parent = proposal.guidance, proposal.parent
     if guidance is None or parent is None or not parent.verdict.passed:
@@ -21,14 +22,13 @@ def plan_method(proposal: Proposal, choices: Choices) -> Planned | None:
     at_hand = {
         name: choice for name, choice in parent.decisions.items() if is_open(name, choice, choices)
     }
-    tried = [hint.decisions for hint in proposal.context if hint.decisions]
     for method in guidance.methods:
         changed = {
             name: choice
             for name, choice in method.decisions.items()
             if is_open(name, choice, choices) and at_hand.get(name) != choice
         }
-        if changed and not was_tried(at_hand | changed, tried):
+        if changed and at_hand | changed not in tried:
             return Planned(at_hand | changed, _plan(guidance, method, changed, at_hand))
     return None
 

@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 from kernelmill.generators.base import Proposal
 from kernelmill.generators.composer.decisions import Choices, is_open
-from kernelmill.generators.decisions import Decisions, was_tried
+from kernelmill.generators.composer.tried import Tried
+from kernelmill.generators.decisions import Decisions
 from kernelmill.generators.planning import Diagnosis
 from kernelmill.judge import Feedback
 
@@ -28,7 +29,7 @@ class Repaired(NamedTuple):
     diagnosis: Diagnosis
 
 
-def repair(proposal: Proposal, choices: Choices) -> Repaired | None:
+def repair(proposal: Proposal, choices: Choices, tried: Tried) -> Repaired | None:
     """Put the first suspected choice right and leave the others.
 
     None where nothing is suspected, and for a strategy that does not go by roles.
@@ -38,7 +39,6 @@ def repair(proposal: Proposal, choices: Choices) -> Repaired | None:
         return None
     feedback = parent.verdict.feedback[0]
     at_hand = {name: one for name, one in parent.decisions.items() if name in choices}
-    tried = [hint.decisions for hint in proposal.context if hint.decisions]
     suspects = [
         (name, safe)
         for name, safe in _SAFE.get(feedback.kind, {}).items()
@@ -46,7 +46,7 @@ def repair(proposal: Proposal, choices: Choices) -> Repaired | None:
     ]
     for name, safe in suspects:
         decisions = at_hand | {name: safe}
-        if not was_tried(decisions, tried):
+        if decisions not in tried:
             diagnosis = _diagnosis(feedback, at_hand, {name: safe}, 1 / len(suspects))
             return Repaired(decisions, diagnosis)
     return None

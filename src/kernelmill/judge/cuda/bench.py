@@ -119,23 +119,23 @@ class CudaBench(Bench[Subject]):
 
     @contextmanager
     def seat(self, candidate: Candidate, built: Built) -> Iterator[Subject]:
-        with self._empty_seat(built.compiles_at_run_time) as cell:
+        policy = self._policy(self._settings.limits, built.compiles_at_run_time)
+        wish = Wish(self._settings.threads, self._arena_bytes(), policy)
+        with self._empty_seat(wish) as cell:
             try:
                 yield load_candidate(cell, candidate, built, self._init, self._settings)
             finally:
                 cell.close()
                 self._examiner.release()
+                if wish.arena_bytes <= self.hardware.memory_bytes // _RESERVE_SHARE:
+                    self._reserve.fill(wish)
 
-    def _empty_seat(self, may_execute: bool) -> Cell:
+    def _empty_seat(self, wish: Wish) -> Cell:
         """A runner whose memory the examiner reads; whatever fails so far is no candidate's."""
-        policy = self._policy(self._settings.limits, may_execute)
-        wish = Wish(self._settings.threads, self._arena_bytes(), policy)
         with blaming_reference():
             cell = self._reserve.take(wish)
             try:
                 self._share(Subject(cell))
-                if wish.arena_bytes <= self.hardware.memory_bytes // _RESERVE_SHARE:
-                    self._reserve.fill(wish)
             except (CellFailure, RunnerRaised, ReferenceLost):
                 cell.close()
                 raise
@@ -163,7 +163,6 @@ class CudaBench(Bench[Subject]):
         repeats: int,
     ) -> Competition:
         baselines = self._baselines(compiled)
-        self._reserve.settle()
         if built.compiles_at_run_time:
             self._lock(subject)
         contest = DeviceContest(

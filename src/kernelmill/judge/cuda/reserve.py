@@ -1,7 +1,7 @@
 """A runner that waits for its candidate.
 
-A context on the device takes a quarter of a second to come up, so that of the next candidate's
-runner comes up while this one is compiled.
+A context on the device takes a quarter of a second to come up. That of the next candidate comes up
+as soon as this one is done: while the next is compiled, and never while the clock runs.
 """
 
 from typing import NamedTuple
@@ -53,14 +53,9 @@ class Reserve:
         return cell
 
     def fill(self, wish: Wish) -> None:
-        """Let the next one come up, beside whatever goes on."""
+        """Let the next one come up."""
         self.close()
         self._waiting = _Waiting(self._spawn(wish), wish)
-
-    def settle(self) -> None:
-        """Nobody comes up on the device any more: the clock is about to run."""
-        if self._waiting is not None and not _is_up(self._waiting.cell):
-            self.close()
 
     def close(self) -> None:
         if self._waiting is not None:

@@ -8,7 +8,7 @@ where the window is.
 import re
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.scope import Unfit
@@ -45,6 +45,8 @@ _ALONG_DEPTH, _ACROSS_DEPTH = 128, 64
 across it goes through registers."""
 _LEAST_DEPTH = 256
 """What is left to each program when the depth is split."""
+_SHARED_BYTES = 220_000
+"""Of a multiprocessor's fast memory, a little less than there is."""
 _MOST_SUMS = 1 << 28
 """Elements of all parts of a depth that is split."""
 _ONE = Extent("1", 1)
@@ -104,6 +106,8 @@ class Contraction(ABC):
     """One contraction under a plan, before it is written."""
 
     axes = UPRIGHT
+    element_bytes: ClassVar[int] = 4
+    """What an element of an operand takes in fast memory."""
 
     def __init__(
         self, contract: Contract, plan: Plan, stored: dict[int, Any], walk: Walk | None
@@ -125,10 +129,17 @@ class Contraction(ABC):
     def _chosen_tiling(self) -> Tiling:
         """Where the plan leaves it open."""
 
-    @property
-    def _stages(self) -> int:
-        """Tiles on their way, where the plan leaves it open."""
+    def _chosen_stages(self) -> int:
+        """Where the plan leaves it open, if so many fit."""
         return 3
+
+    @property
+    def stages(self) -> int:
+        """Tiles on their way: as many as are wanted and fit."""
+        wanted = self._plan.stages
+        rows, columns, depth = self.tiling
+        fitting = _SHARED_BYTES // (self.element_bytes * depth * (rows + columns))
+        return max(2, min(self._chosen_stages() if wanted == "auto" else int(wanted), fitting))
 
     @cached_property
     def tiling(self) -> Tiling:
@@ -187,7 +198,7 @@ class Contraction(ABC):
         constants = {"TILE_M": str(tiling.rows), "TILE_N": str(tiling.columns),
                      "TILE_K": str(tiling.depth), "GROUP": str(plan.swizzle)}  # fmt: skip
         warps = str(plan.warps if plan.warps != "auto" else tiling.warps)
-        stages = str(plan.stages if plan.stages != "auto" else self._stages)
+        stages = str(self.stages)
         lines = [*scope.lines, *epilogue.lines]
         if plan.resident:
             grid = f"min({grid}, {plan.resident * _PROCESSORS})"

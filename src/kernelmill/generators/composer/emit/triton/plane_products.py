@@ -32,13 +32,11 @@ _SIDE, _DEPTH = 128, 32
 _SHORT_DEPTH = 16
 _LYING_ROWS = 64
 """Up to this many rows are columns to the tensor cores, which want many rows."""
-_MOST_STAGES = 4
-_SHARED_BYTES = 220_000
-"""Of a multiprocessor's fast memory, a little less than there is."""
-_BYTES = 2 * COUNT
 
 
 class PlaneProducts(Contraction):
+    element_bytes = 2 * COUNT
+
     def __init__(
         self,
         contract: Contract,
@@ -59,12 +57,9 @@ class PlaneProducts(Contraction):
         rows, columns, _ = self.tiling
         return LYING if rows <= _LYING_ROWS and rows < columns else UPRIGHT
 
-    @property
-    def _stages(self) -> int:
-        rows, columns, depth = self.tiling
-        if rows * columns < _SIDE * _SIDE:
-            return _MOST_STAGES - 1  # two programs fit beside each other then
-        return max(2, min(_MOST_STAGES, _SHARED_BYTES // (_BYTES * depth * (rows + columns))))
+    def _chosen_stages(self) -> int:
+        rows, columns, _ = self.tiling
+        return 3 if rows * columns < _SIDE * _SIDE else 4  # two programs fit beside each other then
 
     def _chosen_tiling(self) -> Tiling:
         depth = self._planes.depth
