@@ -4,6 +4,7 @@
 
 verdict: a warm judge, a candidate it has not seen: compiled, checked on ten or so cases, measured
          against eager in interleaved rounds.
+ahead:   the same as in a campaign, where it was compiled while others were measured.
 usual:   a fresh process runs KernelBench's eval_kernel_against_ref: five trials, a hundred timed
          calls of each side. "evaluation" leaves out starting the process and importing.
 """
@@ -30,6 +31,11 @@ HERE = Path(__file__).parent
 AT_GPU_SCALE = "\nglobals().update(SCALES['gpu'])\n"
 
 
+class Cost(NamedTuple):
+    verdict: float
+    ahead: float
+
+
 class Usual(NamedTuple):
     process: float
     evaluation: float
@@ -41,19 +47,24 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="*", default=["softmax", "gelu", "layer_norm", "matmul"])
     parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
-    table = Table("task", "verdict s", "usual s", "ratio", "evaluation s", "ratio")
+    table = Table(
+        "task", "usual s", "evaluation s", "verdict s", "usual over it", "ahead s", "usual over it"
+    )
     with Judge(get_backend("triton"), Settings()) as judge:
         for name in arguments.tasks:
             task = judge.describe(load_suite(f"starter/{name}")[0], "gpu")
             example = read_candidate(judge.backend.examples() / "starter" / name, Origin.SHIPPED)
             judge.verify(task, example)
-            verdict = statistics.median(
-                timed_verdict(judge, task, unseen(example, repeat))
+            costs = [
+                Cost(
+                    timed_verdict(judge, task, unseen(example, 2 * repeat)),
+                    timed_verdict(judge, task, unseen(example, 2 * repeat + 1), ahead=True),
+                )
                 for repeat in range(arguments.repeats)
-            )
+            ]
+            verdict, ahead = (statistics.median(some) for some in zip(*costs, strict=True))
             usual = usual_cost(arguments.checkout, task, example)
-            pairs = [(cost, cost / verdict) for cost in (usual.process, usual.evaluation)]
-            cells = (verdict, *(cell for pair in pairs for cell in pair))
+            cells = (*usual, verdict, usual.process / verdict, ahead, usual.process / ahead)
             table.add_row(name, *(f"{cell:.2f}" for cell in cells))
     Console().print(table)
 
@@ -63,7 +74,9 @@ def unseen(candidate: Candidate, number: int) -> Candidate:
     return Candidate(files, candidate.origin, candidate.name)
 
 
-def timed_verdict(judge: Judge, task: Task, candidate: Candidate) -> float:
+def timed_verdict(judge: Judge, task: Task, candidate: Candidate, ahead: bool = False) -> float:
+    if ahead:
+        judge.build_ahead(task, candidate)
     start = time.perf_counter()
     verdict = judge.verify(task, candidate)
     assert verdict.passed, [feedback.text() for feedback in verdict.feedback]

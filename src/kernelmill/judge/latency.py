@@ -42,7 +42,7 @@ _CLEAR = 0.05
 """... until it is this narrow, or this far from 1."""
 _LOST = 0.5
 _ROUNDS_OF_A_LOSER = 6
-"""Below this share of eager's speed in each of so many rounds, more of them tell nothing new."""
+"""Who is below this share of eager's speed in each of so many rounds has lost."""
 _SPOILED_BLOCK = 4096
 _SPOILED_SHARE = 0.1
 """Little enough that a look at a few places finds nothing, and every check does."""
@@ -140,9 +140,7 @@ class Contest:
         self._spoil(timings[0])
 
     def _has_lost(self) -> bool:
-        candidate, eager = self._rows[0], self._rows[1]
-        lost = all(e < _LOST * c for c, e in zip(candidate, eager, strict=True))
-        return lost and len(candidate) >= _ROUNDS_OF_A_LOSER
+        return has_lost(*self._rows[:2])
 
     def _samples(self) -> Samples:
         """The undisturbed rounds; all of them where those are too few."""
@@ -199,6 +197,12 @@ class Contest:
         if thorough or count <= _CHECKED_ELEMENTS:
             return None
         return self._generator.integers(0, count, _CHECKED_ELEMENTS, dtype=np.int64)
+
+
+def has_lost(candidate: list[float], eager: list[float]) -> bool:
+    """By its times round by round: more of them would tell nothing new."""
+    lost = all(e < _LOST * c for c, e in zip(candidate, eager, strict=True))
+    return lost and len(candidate) >= _ROUNDS_OF_A_LOSER
 
 
 def settled(samples: Samples, rounds: int) -> bool:

@@ -56,7 +56,7 @@ def compile_ahead(channel: Channel, arguments: dict[str, Any], scratch: str) -> 
         launchers = _compile_instead_of_launching(request.capability, pool)
         with AsyncCompileMode(pool, ignore_errors=True):
             _call_for_all_shapes(request, Path(scratch) / "candidate")
-        wait(launchers)
+        wait(launchers.values())
     channel.send({"done": True}, (in_memory(_archive(Path(scratch) / WORKSHOP)),))
 
 
@@ -76,11 +76,14 @@ class _NoDevice:
         return 0
 
 
-def _compile_instead_of_launching(capability: int, pool: ThreadPoolExecutor) -> list[Future[Any]]:
-    """From now on, in this process. Launchers, which a C compiler makes, come up beside kernels."""
+def _compile_instead_of_launching(
+    capability: int, pool: ThreadPoolExecutor
+) -> dict[str, Future[Any]]:
+    """From now on, in this process. Launchers, which a C compiler makes, come up beside kernels:
+    one for each signature, that is, for many kernels."""
     driver.set_active(_NoDevice(capability))
     run, compile_kernel = JITFunction.run, triton.compiler.compile
-    launchers: list[Future[Any]] = []
+    launchers: dict[str, Future[Any]] = {}
 
     def run_nothing(self: Any, *arguments: Any, **options: Any) -> Any:
         return run(self, *arguments, **{**options, "warmup": True})
@@ -89,7 +92,9 @@ def _compile_instead_of_launching(capability: int, pool: ThreadPoolExecutor) -> 
         return self.warmup(*arguments, **options)
 
     def compile_both(source: Any, **options: Any) -> Any:
-        launchers.append(pool.submit(CudaLauncher, source, _UNKNOWN_YET))
+        signature = str(source.signature)
+        if signature not in launchers:
+            launchers[signature] = pool.submit(CudaLauncher, source, _UNKNOWN_YET)
         return compile_kernel(source, **options)
 
     JITFunction.run = run_nothing

@@ -52,7 +52,7 @@ _EXAMINER = "kernelmill.judge.cuda.examiner:run_examiner"
 _BASELINE = "kernelmill.judge.cuda.runner:run_baseline"
 _SECONDS = 120.0
 _COMPILE_SECONDS = 300.0
-_BATCH_NANOSECONDS = 12_000_000
+_BATCH_NANOSECONDS = 8_000_000
 _MOST_SLOTS = 4096
 _RING_SHARE = 12
 """The inputs of a batch take at most this part of the device's memory, and so do its answers."""
@@ -125,10 +125,10 @@ class CudaBench(Bench[Subject]):
             try:
                 yield load_candidate(cell, candidate, built, self._init, self._settings)
             finally:
-                cell.close()
-                self._examiner.release()
                 if wish.arena_bytes <= self.hardware.memory_bytes // _RESERVE_SHARE:
                     self._reserve.fill(wish)
+                cell.close()
+                self._examiner.release()
 
     def _empty_seat(self, wish: Wish) -> Cell:
         """A runner whose memory the examiner reads; whatever fails so far is no candidate's."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from kernelmill.judge.cuda.examined import Examiner
 from kernelmill.judge.cuda.protocol import AuditRequest, CaseRequest, RingMade
-from kernelmill.judge.latency import Contestant, Samples, TimedAnswerWrong, settled
+from kernelmill.judge.latency import Contestant, Samples, TimedAnswerWrong, has_lost, settled
 from kernelmill.judge.placement import placed
 from kernelmill.judge.settings import Settings
 from kernelmill.judge.statistics import typical
@@ -24,7 +24,7 @@ from kernelmill.judge.verdict import Profile
 from kernelmill.sandbox import CellProtocolError
 from kernelmill.sandbox.cell import Timed
 
-_WARM_UP_ROUNDS = 3
+_WARM_UP_ROUNDS = 2
 _CALIBRATIONS = 9
 _RELAXED_BATCHES = 7
 _CHECKED_ELEMENTS = 1 << 26
@@ -106,7 +106,7 @@ class DeviceContest:
         thorough = set(self._generator.choice(stage, _THOROUGH_ROUNDS).tolist())
         for _ in range(2 * (1 + repeats)):
             self._stage(stage, thorough)
-            if settled(self._samples(), stage):
+            if self._has_lost() or settled(self._samples(), stage):
                 break
 
     def _stage(self, rounds: int, thorough: set[int]) -> None:
@@ -116,6 +116,8 @@ class DeviceContest:
         for last in (False, True):
             for _ in range(rounds):
                 self._round(thorough=len(self._waits) in thorough)
+                if self._has_lost():
+                    break
             busy = self._busy_share(before)
             if busy <= _MOST_BUSY_SHARE:
                 return
@@ -127,6 +129,9 @@ class DeviceContest:
             gone: tuple[list[Any], ...] = (*self._rows, self._waits, self._works, self._nulls)
             for one in gone:
                 del one[before:]
+
+    def _has_lost(self) -> bool:
+        return has_lost(*self._rows[:2])
 
     def _attach(self) -> None:
         request = {
