@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -17,6 +18,7 @@ from kernelmill.candidate import Candidate, Origin
 from kernelmill.errors import UsageError
 from kernelmill.generators.base import Draft, Generator, Proposal
 from kernelmill.judge import Judge, Settings
+from kernelmill.judge.bench import Bench
 from kernelmill.strategies import get_strategy
 from kernelmill.tasks import Task
 from kernelmill.workspace import State, Workspace
@@ -102,6 +104,34 @@ def test_every_judge_is_at_work_at_once(
         for entry in workspace.tasks(campaign):
             attempts = workspace.attempts(campaign, entry.task or 0)
             assert [attempt.state for attempt in attempts] == [State.PASSED] * 2
+
+
+class Counting(Judge):
+    opened = 0
+
+    def bench(self, task: Task) -> Bench[Any]:
+        self.opened += 1
+        return super().bench(task)
+
+
+def test_a_judge_with_room_for_one_task_stays_with_it_for_a_while(
+    tmp_path: Path, tasks: list[Task]
+) -> None:
+    budget = 6
+    settings = msgspec.structs.replace(SETTINGS, budget=budget)
+    cramped = Settings(rounds=6, seconds=20.0, bench_bytes=1)
+    with (
+        Counting(get_backend("cpp"), cramped) as judge,
+        Workspace(tmp_path / "workspace", create=True) as workspace,
+    ):
+        assert judge.room is None
+        entries = find_tasks((str(tmp_path / "one.py"), str(tmp_path / "two.py")))
+        described = list(describe_tasks(judge, entries, "cpu"))
+        campaign = workspace.create_campaign(settings, described)
+        crew = Crew(judge, Honest(), get_strategy("refine"))
+        run_campaign(workspace, campaign, crew, Limits(), Watcher())
+        assert judge.room == 1
+        assert judge.opened <= len(tasks) * budget // 2
 
 
 def test_a_retired_panel_waits_for_who_judges_and_admits_nobody(

@@ -3,10 +3,11 @@
 from collections import OrderedDict
 from typing import NamedTuple
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelmill.campaign.turns import LEAD, Progress
+from kernelmill.campaign.turns import LEAD, Progress, most_at_once
 
 
 class Day(NamedTuple):
@@ -23,19 +24,21 @@ def campaign(tasks: int, budget: int, room: int, at_once: int) -> Day:
     kept: OrderedDict[int, None] = OrderedDict()
     under_way: list[int] = []
     order, openings, widest = [], 0, 0
+    seen: int | None = None
     while any(count < budget for count in begun.values()) or under_way:
         waiting = [task for task in begun if begun[task] < budget]
         turn = {
             task: Progress(begun[task], task in under_way, task in kept).turn for task in waiting
         }
         chosen = min(waiting, key=lambda task: turn[task], default=None)
-        if chosen is None or chosen in under_way or len(under_way) == at_once:
+        if chosen is None or chosen in under_way or len(under_way) >= most_at_once(at_once, seen):
             done = under_way.pop(0)
             openings += done not in kept
             kept[done] = None
             kept.move_to_end(done)
             if len(kept) > room:
                 kept.popitem(last=False)
+                seen = len(kept)
             continue
         begun[chosen] += 1
         under_way.append(chosen)
@@ -60,6 +63,10 @@ def test_with_room_for_all_they_take_turns() -> None:
     assert day.openings == 5
 
 
-def test_a_judge_without_room_for_all_does_not_get_ready_for_every_attempt() -> None:
-    day = campaign(tasks=20, budget=10, room=4, at_once=3)
+@pytest.mark.parametrize("room", [1, 2, 3, 4])
+@pytest.mark.parametrize("at_once", [1, 3, 6])
+def test_a_judge_without_room_for_all_does_not_get_ready_for_every_attempt(
+    room: int, at_once: int
+) -> None:
+    day = campaign(tasks=20, budget=10, room=room, at_once=at_once)
     assert day.openings < 0.5 * len(day.order)

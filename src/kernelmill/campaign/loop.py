@@ -20,7 +20,7 @@ from kernelmill.campaign import quiet
 from kernelmill.campaign.history import StoredHistory, attempt_seed
 from kernelmill.campaign.limits import Ending, Limits
 from kernelmill.campaign.panel import Panel
-from kernelmill.campaign.turns import Progress
+from kernelmill.campaign.turns import Progress, most_at_once
 from kernelmill.campaign.watcher import Watcher
 from kernelmill.errors import TaskError
 from kernelmill.generators.base import (
@@ -153,9 +153,6 @@ class Loop:
 
     def _run(self) -> Ending:
         for work in self._turns():
-            self._make_room()
-            if work.id not in self._open:
-                continue
             if self._out_of_money:
                 return Ending.OUT_OF_MONEY
             ending = self._limits.reached(self._totals, len(self._under_way))
@@ -167,8 +164,8 @@ class Loop:
     def _turns(self) -> Iterator[_Work]:
         while self._open:
             work = min(self._open.values(), key=lambda work: self._progress(work).turn)
-            if self._is_under_way(work):
-                self._finish_one()  # all are: whoever is done first goes on
+            if self._is_under_way(work) or self._is_full():
+                self._finish_one()  # and look again: whoever is done may go on
             else:
                 yield work
 
@@ -179,12 +176,17 @@ class Loop:
     def _is_under_way(self, work: _Work) -> bool:
         return any(one.work.id == work.id for one in self._under_way)
 
-    def _make_room(self) -> None:
-        while self._under_way and (
-            len(self._under_way) >= self._ahead + len(self._panel)
-            or self._limits.must_learn_the_price(self._totals, len(self._under_way))
-        ):
-            self._finish_one()
+    def _is_full(self) -> bool:
+        """Whether nothing may begin before something is done."""
+        count = len(self._under_way)
+        dear = self._limits.must_learn_the_price(self._totals, count)
+        return count > 0 and (dear or count >= self._most_at_once())
+
+    def _most_at_once(self) -> int:
+        wanted = self._ahead + len(self._panel)
+        if self._generator.at_once > 1:
+            return wanted  # its answers take longer than a judge takes to get ready
+        return most_at_once(wanted, self._panel.room)
 
     def _begin(self, work: _Work) -> None:
         claim = self._workspace.claim(self._campaign, work.id)

@@ -35,6 +35,13 @@ class Panel:
         """Whether any of them has judged it and could go on at once."""
         return any(judge.is_ready_for(task) for judge in self._judges)
 
+    @property
+    def room(self) -> int | None:
+        """For how many tasks they stay ready together; None where that has not been seen."""
+        rooms = [judge.room for judge in self._judges]
+        known = [room for room in rooms if room is not None]
+        return sum(known) if len(known) == len(rooms) else None
+
     @contextmanager
     def lease(self, task: Task) -> Iterator[Judge]:
         """A judge for oneself: who is ready for the task, or who has waited longest.

@@ -7,6 +7,12 @@ LEAD = 4
 costs as much as some attempts."""
 
 
+def most_at_once(wanted: int, room: int | None) -> int:
+    """Tasks that have an attempt under way: one more than the judges stay ready for, and they would
+    have to get ready for every attempt."""
+    return wanted if room is None else min(wanted, room)
+
+
 class Progress(NamedTuple):
     """Of one task."""
 
