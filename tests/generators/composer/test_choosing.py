@@ -141,6 +141,14 @@ def test_what_comes_to_the_same_code_is_not_tried_again(seed: int) -> None:
     assert without_lanes(chosen) != without_lanes(before)
 
 
+def test_where_much_is_known_what_is_new_is_one_step_away() -> None:
+    best: Decisions = {name: usual()[name] for name in OPEN}
+    shown = [hint(0.95, 7, **{name: best[name]}) for name in OPEN] * 40
+    for seed in range(1, 51):
+        chosen = choose(propose(seed, *shown, start=best), OPEN)
+        assert sum(chosen[name] != best[name] for name in OPEN) == 1
+
+
 def test_what_other_tasks_tried_is_not_tried_here() -> None:
     before: Decisions = {name: usual()[name] for name in OPEN}
     elsewhere, here = propose(1, hint(0.9, 7, **before)), propose(1, hint(0.9, **before))

@@ -5,7 +5,7 @@ it then (`speed`). The choices are drawn from what is believed: where much is kn
 taken, where little is known every choice gets its chance.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from kernelmill.generators.composer.decisions import Choices, Column, is_open
 from kernelmill.generators.composer.speed import Speed, expect
 from kernelmill.generators.composer.suspicion import passing
 from kernelmill.generators.composer.tried import Tried
-from kernelmill.generators.decisions import Choice, Decisions
+from kernelmill.generators.decisions import Decisions
 
 _Row = npt.NDArray[np.floating]
 
@@ -37,14 +37,35 @@ class _Belief(NamedTuple):
     caution: float
     """How often that counts."""
 
-    def draw(self, dice: np.random.Generator | None) -> Decisions:
-        """The best choices by one lot, or by the mean without dice; the usual where it is even."""
+    def draw(self, dice: np.random.Generator | None) -> "_Lot":
+        """By one lot, or by the mean without dice."""
         worths = self.speed.draw(dice) + self.caution * self.passing
-        best: dict[str, tuple[float, Choice]] = {}
-        for (name, choice), worth in zip(self.columns, worths, strict=True):
-            if name not in best or worth > best[name][0]:
-                best[name] = (float(worth), choice)
-        return {name: choice for name, (_, choice) in best.items()}
+        return _Lot(dict(zip(self.columns, worths.tolist(), strict=True)))
+
+
+class _Lot(NamedTuple):
+    worths: Mapping[Column, float]
+    """Of each choice."""
+
+    def best(self) -> Decisions:
+        """The best choices; the usual where it is even."""
+        best: dict[str, Column] = {}
+        for column, worth in self.worths.items():
+            if column[0] not in best or worth > self.worths[best[column[0]]]:
+                best[column[0]] = column
+        return dict(best.values())
+
+    def nearly_best(self) -> Iterator[Decisions]:
+        """The same with one choice changed, the one that costs least first."""
+        best = self.best()
+
+        def loss(column: Column) -> float:
+            name, _ = column
+            return self.worths[name, best[name]] - self.worths[column]
+
+        others = [(name, choice) for name, choice in self.worths if best[name] != choice]
+        for name, choice in sorted(others, key=loss):
+            yield best | {name: choice}
 
 
 def choose(proposal: Proposal, choices: Choices, tried: Tried, cold: bool = False) -> Decisions:
@@ -57,12 +78,15 @@ def choose(proposal: Proposal, choices: Choices, tried: Tried, cold: bool = Fals
         return solution
     belief = _believe(proposal, choices, cold)
     if proposal.seed == 0:
-        return belief.draw(None)
+        return belief.draw(None).best()
     dice = np.random.default_rng(proposal.seed)
     for _ in range(_DRAWS):
-        drawn = belief.draw(dice)
-        if drawn not in tried:
-            return drawn
+        lot = belief.draw(dice)
+        if lot.best() not in tried:
+            return lot.best()
+    for nearly in lot.nearly_best():
+        if nearly not in tried:
+            return nearly
     return _anything_new(choices, tried, dice)
 
 

@@ -18,7 +18,7 @@ _Row = npt.NDArray[np.floating]
 
 _SPREAD = 0.5
 """How much a choice may matter before anything is known: a factor of e to this."""
-_USUAL = 0.4
+_USUAL = 0.6
 """What the usual choice has in advance, ..."""
 _USUAL_SPREAD = 0.25
 """... for somebody who knows what is usual and expects less of the others."""
