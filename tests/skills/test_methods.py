@@ -11,7 +11,9 @@ import pytest
 
 from kernelmill.generators.base import Parent, Proposal, Stage
 from kernelmill.generators.composer import Composer
-from kernelmill.generators.composer.decisions import CATALOGUE
+from kernelmill.generators.composer.decisions import CATALOGUE, Plan
+from kernelmill.generators.composer.emit.program import Program
+from kernelmill.generators.decisions import Choice
 from kernelmill.generators.planning import Guidance, Method
 from kernelmill.judge import Judge
 from kernelmill.skills.features.source import source_metrics
@@ -125,7 +127,12 @@ def test_the_composer_carries_out_its_decisions(
         usual = composer.write(Proposal(task, "cpp", Stage.DRAFT, 0))
         if name in usual.decisions:
             break
-    other = next(one for one in CATALOGUE[name].choices if one != choice)
+    graph = composer.trace(task)
+
+    def code(one: Choice) -> dict[str, str]:
+        return Program(graph, Plan(usual.decisions | {name: one})).files(task)
+
+    other = next(one for one in CATALOGUE[name].choices if code(one) != code(choice))
     parent = Parent(1, make_candidate(), make_verdict(2.0), usual.decisions | {name: other})
     allowed = Method(method.name, method.text("cpp"), part.expects, {name: choice})
     guidance = Guidance("rule", "memory", "high", "streaming", ("passes = 2",), (allowed,), {})
