@@ -3,6 +3,7 @@
 from kernelmill.candidate import Candidate, Origin
 from kernelmill.generators.base import Draft, Proposal, Stage
 from kernelmill.generators.calls import Call
+from kernelmill.generators.decisions import Decisions
 from kernelmill.judge import Evidence, Feedback, Gate, Interval, Latency, Verdict
 from kernelmill.tasks.task import Kind, Task, Variant
 from kernelmill.tensors.layout import Node
@@ -73,3 +74,8 @@ def make_result(
     proposal = Proposal(task or make_task(), "cpp", Stage.DRAFT, 7)
     draft = Draft(make_candidate(text), {"tile": 8}, calls=(Call("generator", "m", cost_usd=cost),))
     return Result(proposal, Seconds(1, 2, 3, 4), draft, make_verdict(ratio), champion=champion)
+
+
+def code_of(decisions: Decisions) -> str:
+    """Where every decision makes a difference to the code."""
+    return str(sorted(decisions.items()))

@@ -42,12 +42,8 @@ class Judge:
         self._leaving = ExitStack()
         self._open_bench = self._device.benches(backend, self.zygote, self.settings, self._leaving)
         self._benches: dict[str, Bench[Any]] = {}
-        self._room: int | None = None
-
-    @property
-    def room(self) -> int | None:
+        self.room: int | None = None
         """For how many tasks it stays ready, as it was seen last; None where it was never full."""
-        return self._room
 
     @property
     def tier(self) -> Tier:
@@ -160,8 +156,8 @@ class Judge:
         while len(self._benches) > 1 and self._over_full():
             self._benches.pop(next(iter(self._benches))).close()
         kept = len(self._benches)
-        if kept < before or (self._room is not None and kept > self._room):
-            self._room = kept
+        if kept < before or (self.room is not None and kept > self.room):
+            self.room = kept
 
     def _bench_with_room(self, task: Task) -> Bench[Any]:
         """A fresh bench. One that does not come up may only have lacked the memory of others."""
@@ -170,7 +166,7 @@ class Judge:
         except (TaskError, ReferenceLost):
             if not self._benches:
                 raise
-        self._room = len(self._benches)
+        self.room = len(self._benches)
         self._close_benches()
         return self.bench(task)
 

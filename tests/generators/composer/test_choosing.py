@@ -12,7 +12,7 @@ from kernelmill.generators.composer import choosing
 from kernelmill.generators.composer.decisions import CATALOGUE, Choices, Plan, usual
 from kernelmill.generators.composer.tried import Tried
 from kernelmill.generators.decisions import Decisions
-from samples import make_candidate, make_task, make_verdict
+from samples import code_of, make_candidate, make_task, make_verdict
 
 OPEN = {
     name: CATALOGUE[name].choices
@@ -27,12 +27,7 @@ def propose(seed: int, *context: Hint, start: Decisions | None = None) -> Propos
     return Proposal(task, "cpp", Stage.DRAFT, seed, parent=parent, context=context)
 
 
-def code_of(decisions: Decisions) -> str:
-    return str(sorted(decisions.items()))
-
-
 def choose(proposal: Proposal, choices: Choices, cold: bool = False) -> Decisions:
-    """Where every decision makes a difference to the code."""
     return choosing.choose(proposal, choices, Tried(proposal, code_of), cold)
 
 

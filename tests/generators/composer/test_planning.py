@@ -11,15 +11,11 @@ from kernelmill.generators.composer.tried import Tried
 from kernelmill.generators.decisions import Choice, Decisions
 from kernelmill.generators.planning import Guidance, Method
 from kernelmill.judge import Feedback, Gate
-from samples import make_candidate, make_task, make_verdict
+from samples import code_of, make_candidate, make_task, make_verdict
 
 OPEN = {name: CATALOGUE[name].choices for name in ("accumulate", "lanes", "moments", "parallel")}
 EVERYTHING = {name: one.choices for name, one in CATALOGUE.items()}
 AT_HAND: Decisions = {"accumulate": "float", "lanes": 64, "moments": "one-pass", "parallel": "none"}
-
-
-def code_of(decisions: Decisions) -> str:
-    return str(sorted(decisions.items()))
 
 
 def plan_method(proposal: Proposal, choices: Choices) -> planning.Planned | None:

@@ -41,10 +41,6 @@ def _make_ready() -> None:
     driver.CudaUtils.__init__ = lambda self: None  # the one instance is complete
 
 
-def _make_meta_ready() -> None:
-    """The first random tensor without memory loads a system of computer algebra."""
-    torch.randn(1, device="meta")
-
-
 _make_ready()
-_make_meta_ready()
+# The first random tensor without memory loads a system of computer algebra.
+torch.randn(1, device="meta")
