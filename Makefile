@@ -35,6 +35,7 @@ check: $(VENV)/installed-dev
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy --no-error-summary
+	$(BIN)/lint-imports --no-cache
 
 test-fast: $(VENV)/installed-dev
 	$(BIN)/pytest -n 2 -m "not compiler and not gpu"

@@ -1,10 +1,10 @@
-"""What does a campaign cost beside its work: neither writing, nor building, nor judging?
+"""Overhead of a campaign: its wall time without writing, building and judging.
 
     python benchmarks/campaign_overhead.py [--suite starter] [--budget 3] [--rounds 24]
 
-The shipped kernels are replayed in texts no build cache has seen. Every attempt stores how long
-the judge worked on it and how long it stood idle until the attempt was written and built; what is
-left of the wall time is the campaign's own: proposing, storing, showing.
+The example kernels are replayed with changed texts, so that no build cache has them. Every attempt
+stores how long the judge worked on it and how long it waited for it to be written and built. The
+rest of the wall time is overhead: proposing, storing, printing.
 """
 
 import argparse
@@ -16,19 +16,20 @@ from rich.console import Console
 from rich.table import Table
 
 from kernelmill.backends import get_backend
-from kernelmill.campaign import Crew, Limits, Watcher, quiet, run_campaign
+from kernelmill.campaign import Components, RunLimits, Watcher, measurement_lock, run_campaign
 from kernelmill.campaign.preflight import describe_tasks, find_tasks
-from kernelmill.candidate import Candidate
-from kernelmill.generators.base import Draft, Proposal
-from kernelmill.generators.replay import ReplayGenerator
-from kernelmill.judge import Judge, Settings
+from kernelmill.campaign.replay import ReplayGenerator
+from kernelmill.judge import Judge, JudgeSettings
 from kernelmill.judge.evidence import processor_name
+from kernelmill.records.campaign import CampaignSettings
+from kernelmill.records.candidate import Candidate
+from kernelmill.records.proposal import Draft, Proposal
 from kernelmill.strategies import get_strategy
-from kernelmill.workspace import CampaignSettings, Workspace
+from kernelmill.workspace import Workspace
 
 
 class UnseenTexts(ReplayGenerator):
-    """The same kernels in new words, so that the compiler has work to do."""
+    """The same kernels with a new comment, so that they must be compiled."""
 
     name = "unseen"
 
@@ -48,19 +49,19 @@ def main() -> None:
     arguments = parser.parse_args()
     settings = CampaignSettings(
         (arguments.suite,), "cpp", "unseen", "best-of-n", arguments.budget, 0, "cpu",
-        Settings().threads, compiled=False, rounds=arguments.rounds,
+        JudgeSettings().threads, compiled=False, rounds=arguments.rounds,
     )  # fmt: skip
-    judging = Settings(rounds=arguments.rounds)
+    judging = JudgeSettings(rounds=arguments.rounds)
     with (
         tempfile.TemporaryDirectory() as name,
         Workspace(Path(name), create=True) as workspace,
-        Judge(get_backend("cpp"), judging, quiet.measuring) as judge,
+        Judge(get_backend("cpp"), judging, measurement_lock.time_cpu) as judge,
     ):
         tasks = list(describe_tasks(judge, find_tasks(settings.suites), "cpu"))
         campaign = workspace.create_campaign(settings, tasks)
-        crew = Crew(judge, UnseenTexts(), get_strategy("best-of-n"))
+        components = Components((judge,), UnseenTexts(), get_strategy("best-of-n"))
         begun = time.perf_counter()
-        run_campaign(workspace, campaign, crew, Limits(), Watcher())
+        run_campaign(workspace, campaign, components, RunLimits(), Watcher())
         wall = time.perf_counter() - begun
         show(workspace, wall)
 
@@ -74,16 +75,16 @@ def show(workspace: Workspace, wall: float) -> None:
         for attempt in workspace.attempts(campaign, entry.task or 0)
     ]
     ahead = sum(a.seconds.generate + a.seconds.build for a in attempts)
-    own = wall - totals.measure_seconds - totals.wait_seconds
-    table = Table("what", "seconds", "share of wall time")
-    for what, seconds in (
+    overhead = wall - totals.measure_seconds - totals.wait_seconds
+    table = Table("part", "seconds", "share of wall time")
+    for part, seconds in (
         ("wall time", wall),
         ("judging", totals.measure_seconds),
-        ("judge idle until written and built", totals.wait_seconds),
+        ("judge waiting for writing and building", totals.wait_seconds),
         ("writing and building, overlapped or not", ahead),
-        ("the campaign's own", own),
+        ("overhead", overhead),
     ):
-        table.add_row(what, f"{seconds:.1f}", f"{seconds / wall:.1%}")
+        table.add_row(part, f"{seconds:.1f}", f"{seconds / wall:.1%}")
     console = Console(width=100)
     console.print(table)
     console.print(f"{totals.done} attempts, {totals.passed} passed; {processor_name()}")

@@ -1,12 +1,12 @@
-"""What does a verdict on a GPU cost, against KernelBench's own evaluation of the same candidate?
+"""Cost of a verdict on a GPU, compared with KernelBench's own evaluation of the same candidate.
 
     python benchmarks/gpu_verify_cost.py PATH/TO/KernelBench [--tasks softmax ...] [--repeats 3]
 
-verdict: a warm judge, a candidate it has not seen: compiled, checked on ten or so cases, measured
-         against eager in interleaved rounds.
-ahead:   the same as in a campaign, where it was compiled while others were measured.
-usual:   a fresh process runs KernelBench's eval_kernel_against_ref: five trials, a hundred timed
-         calls of each side. "evaluation" leaves out starting the process and importing.
+verdict:     a warm judge and a candidate it has not seen: compiled, checked on about ten cases,
+             timed against eager in interleaved rounds.
+ahead:       the same as in a campaign, where it was compiled while others were timed.
+kernelbench: a new process runs KernelBench's eval_kernel_against_ref: five trials, a hundred timed
+             calls of each side. "evaluation" excludes the start of the process and imports.
 """
 
 import argparse
@@ -23,9 +23,11 @@ from rich.console import Console
 from rich.table import Table
 
 from kernelmill.backends import get_backend
-from kernelmill.candidate import Candidate, Origin, read_candidate
-from kernelmill.judge import Judge, Settings
-from kernelmill.tasks import Task, load_suite
+from kernelmill.backends.reading import read_candidate
+from kernelmill.judge import Judge, JudgeSettings
+from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.task import Task
+from kernelmill.tasks import load_suite
 
 HERE = Path(__file__).parent
 AT_GPU_SCALE = "\nglobals().update(SCALES['gpu'])\n"
@@ -36,7 +38,7 @@ class Cost(NamedTuple):
     ahead: float
 
 
-class Usual(NamedTuple):
+class KernelBenchCost(NamedTuple):
     process: float
     evaluation: float
 
@@ -48,9 +50,15 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
     table = Table(
-        "task", "usual s", "evaluation s", "verdict s", "usual over it", "ahead s", "usual over it"
+        "task",
+        "kernelbench s",
+        "evaluation s",
+        "verdict s",
+        "kernelbench/verdict",
+        "ahead s",
+        "kernelbench/ahead",
     )
-    with Judge(get_backend("triton"), Settings()) as judge:
+    with Judge(get_backend("triton"), JudgeSettings()) as judge:
         for name in arguments.tasks:
             task = judge.describe(load_suite(f"starter/{name}")[0], "gpu")
             example = read_candidate(judge.backend.examples() / "starter" / name, Origin.SHIPPED)
@@ -63,9 +71,10 @@ def main() -> None:
                 for repeat in range(arguments.repeats)
             ]
             verdict, ahead = (statistics.median(some) for some in zip(*costs, strict=True))
-            usual = usual_cost(arguments.checkout, task, example)
-            cells = (*usual, verdict, usual.process / verdict, ahead, usual.process / ahead)
-            table.add_row(name, *(f"{cell:.2f}" for cell in cells))
+            kernelbench = kernelbench_cost(arguments.checkout, task, example)
+            process = kernelbench.process
+            figures = (*kernelbench, verdict, process / verdict, ahead, process / ahead)
+            table.add_row(name, *(f"{figure:.2f}" for figure in figures))
     Console().print(table)
 
 
@@ -83,7 +92,7 @@ def timed_verdict(judge: Judge, task: Task, candidate: Candidate, ahead: bool = 
     return time.perf_counter() - start
 
 
-def usual_cost(checkout: Path, task: Task, candidate: Candidate) -> Usual:
+def kernelbench_cost(checkout: Path, task: Task, candidate: Candidate) -> KernelBenchCost:
     with tempfile.TemporaryDirectory() as folder:
         reference, kernel = Path(folder) / "reference.py", Path(folder) / "candidate.py"
         reference.write_text(task.source + AT_GPU_SCALE)
@@ -97,9 +106,9 @@ def usual_cost(checkout: Path, task: Task, candidate: Candidate) -> Usual:
         )
         process = time.perf_counter() - start
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout.strip().splitlines()[-1])
-    assert said["correct"], said
-    return Usual(process, said["seconds"])
+    result = json.loads(done.stdout.strip().splitlines()[-1])
+    assert result["correct"], result
+    return KernelBenchCost(process, result["seconds"])
 
 
 if __name__ == "__main__":

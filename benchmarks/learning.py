@@ -1,18 +1,18 @@
-"""Does it learn? The same tasks, generator and budget under several strategies, with error bars.
+"""Effect of learning: the same tasks, generator and budget under several strategies and seeds.
 
     python benchmarks/learning.py [--arms memory] [--backend cpp] [--basic 8] [--fused 2]
                                   [--budget 12] [--seeds 5] [--workers 1]
 
-`--arms memory`: what values are worth, on `basic`, then on `fused` from the memory of `basic`
-`--arms skill`: what long-term and short-term memory of skills are worth
-`--arms cold`: from nothing on a backend, on both suites together
-`--arms transfer --source BACKEND`: the same from what `--arms cold` left behind on another backend
+`--arms memory`: the effect of values, on `basic`, then on `fused` from the memory of `basic`
+`--arms skill`: the effect of long-term and short-term memory of skills
+`--arms cold`: an empty memory on a backend, on both suites together
+`--arms transfer --source BACKEND`: the same with the memory of `--arms cold` on another backend
 
-The composer works cold: it knows no usual choices, so what it does not learn it draws by lot. The
-sample goes round a suite's families. The verdict of an identical source on this machine is
-reused, which is said below the tables. Figures and plots go to benchmarks/results/learning/.
-With `--workers` seeds run side by side, each on processors of its own: two, or one where time is
-counted and not measured.
+The composer works cold: it has no defaults, so decisions that it does not learn are random. Tasks
+are sampled from all families of a suite. The verdict of an identical source on this machine is
+reused, as a line below the tables says. Figures and plots go to benchmarks/results/learning/.
+With `--workers` seeds run in parallel, each on its own processors: two, or one where time is
+modelled and not measured.
 """
 
 import argparse
@@ -28,12 +28,11 @@ from kernelmill.backends import get_backend
 from kernelmill.judge.evidence import processor_name
 from kernelmill.tasks import load_suite
 from parts.comparison import Runs, report
-from parts.laboratory import Arm, Experiment, Laboratory, results_of
+from parts.experiments import Arm, Experiment, ExperimentRunner, results_of
 
 RESULTS = Path(__file__).parent / "results" / "learning"
-MEASURED_ON, COUNTED_ON = 2, 1
-"""Processors for one seed: what the figures are stated for where time is measured; where it is
-counted, one will do."""
+MEASURED_PROCESSORS, MODELLED_PROCESSORS = 2, 1
+"""Processors per seed, where time is measured and where it is modelled."""
 WARM = "composer"
 CONTROLS = (Arm("best-of-n", "best-of-n"), Arm("refine", "refine"))
 SIMILARITY = Arm("similarity only", "value:rank=similarity")
@@ -78,17 +77,19 @@ def transferred(source: str) -> tuple[Arm, ...]:
 
 
 def sample(suite: str, count: int, draw: int) -> tuple[str, ...]:
-    """From the families in turn, the largest first; evenly spaced by name within each. Another
-    draw takes their neighbours."""
+    """Tasks from all families, the largest family first, evenly spaced by name within each.
+
+    Another `draw` takes the next task by name.
+    """
     families: dict[str, list[str]] = {}
     for file in sorted(load_suite(suite), key=lambda file: file.id):
         families.setdefault(file.family or "", []).append(file.path)
     ranked = sorted(families.values(), key=len, reverse=True)
     chosen = []
-    for place, paths in enumerate(ranked):
-        share = (count - place - 1) // len(ranked) + 1
-        places = (len(paths) * (2 * n + 1) // (2 * share) + draw for n in range(share))
-        chosen += [paths[place % len(paths)] for place in places]
+    for rank, paths in enumerate(ranked):
+        share = (count - rank - 1) // len(ranked) + 1
+        indices = (len(paths) * (2 * n + 1) // (2 * share) + draw for n in range(share))
+        chosen += [paths[index % len(paths)] for index in indices]
     return tuple(chosen)
 
 
@@ -109,12 +110,12 @@ def experiments(arguments: argparse.Namespace) -> list[Experiment]:
     return [Experiment("transfer", basic + fused, transferred(arguments.source))]
 
 
-def open_laboratory(arguments: argparse.Namespace, threads: int) -> Laboratory:
-    return Laboratory(arguments.backend, arguments.budget, arguments.rounds, threads, RESULTS)
+def open_laboratory(arguments: argparse.Namespace, threads: int) -> ExperimentRunner:
+    return ExperimentRunner(arguments.backend, arguments.budget, arguments.rounds, threads, RESULTS)
 
 
 def run_seed(arguments: argparse.Namespace, seed: int, processors: Sequence[int]) -> None:
-    """All arms with one seed, on processors that nobody else uses."""
+    """All arms with one seed, on processors that no other worker uses."""
     os.sched_setaffinity(0, processors)
     lab = open_laboratory(arguments, len(processors))
     with lab.judge:
@@ -122,15 +123,15 @@ def run_seed(arguments: argparse.Namespace, seed: int, processors: Sequence[int]
             carry_out(lab, experiment, [seed])
 
 
-def run_side_by_side(arguments: argparse.Namespace) -> None:
-    """Leaves in the workspaces what `carry_out` then only reads."""
+def run_in_parallel(arguments: argparse.Namespace) -> None:
+    """Fill the workspaces of all seeds; `carry_out` then only reads them."""
     processors, share = sorted(os.sched_getaffinity(0)), processors_of(arguments)
     context = multiprocessing.get_context("spawn")
     for first in range(1, arguments.seeds + 1, arguments.workers):
         seeds = range(first, min(first + arguments.workers, arguments.seeds + 1))
         workers = []
-        for place, seed in enumerate(seeds):
-            own = processors[place * share : (place + 1) * share]
+        for index, seed in enumerate(seeds):
+            own = processors[index * share : (index + 1) * share]
             workers.append(context.Process(target=run_seed, args=(arguments, seed, own)))
             workers[-1].start()
         for worker in workers:
@@ -138,11 +139,12 @@ def run_side_by_side(arguments: argparse.Namespace) -> None:
 
 
 def processors_of(arguments: argparse.Namespace) -> int:
-    return COUNTED_ON if get_backend(arguments.backend).exact else MEASURED_ON
+    backend = get_backend(arguments.backend)
+    return MODELLED_PROCESSORS if backend.deterministic_timing else MEASURED_PROCESSORS
 
 
-def carry_out(lab: Laboratory, experiment: Experiment, seeds: Sequence[int]) -> Runs:
-    """What each arm came to, seed by seed."""
+def carry_out(lab: ExperimentRunner, experiment: Experiment, seeds: Sequence[int]) -> Runs:
+    """The runs of each arm, one per seed."""
     tasks = lab.describe(experiment)
     runs: Runs = {arm.name: [] for arm in experiment.arms}
     for seed in seeds:
@@ -159,20 +161,20 @@ def main() -> None:
     parser.add_argument("--backend", default="cpp")
     parser.add_argument("--basic", type=int, default=8, help="tasks of `basic`")
     parser.add_argument("--fused", type=int, default=2, help="tasks of `fused`")
-    parser.add_argument("--draw", type=int, default=0, help="other tasks of the same kind")
+    parser.add_argument("--draw", type=int, default=0, help="sample other tasks")
     parser.add_argument("--budget", type=int, default=12)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--arms", choices=("memory", "skill", "cold", "transfer"), default="memory")
-    parser.add_argument("--source", default="cpp", help="whose memory is transferred")
-    parser.add_argument("--workers", type=int, default=1, help="seeds side by side")
+    parser.add_argument("--source", default="cpp", help="backend whose memory is transferred")
+    parser.add_argument("--workers", type=int, default=1, help="seeds in parallel")
     arguments = parser.parse_args()
     processors = processors_of(arguments)
     least = arguments.workers * processors
     if arguments.workers > 1 and least > len(os.sched_getaffinity(0)):
         parser.error(f"{arguments.workers} workers need {least} processors")
     if arguments.workers > 1:
-        run_side_by_side(arguments)
+        run_in_parallel(arguments)
     lab = open_laboratory(arguments, processors)
     console = Console(width=150)
     with lab.judge:
@@ -181,7 +183,7 @@ def main() -> None:
             report(console, experiment, runs, lab.folder / experiment.name)
     console.print(
         f"{lab.judge.known} verdicts; that of an identical source is reused; "
-        f"{processor_name()}, {processors} processors a seed, {arguments.rounds} rounds; "
+        f"{processor_name()}, {processors} processors per seed, {arguments.rounds} rounds; "
         "+- is one standard error over seeds",
         highlight=False,
     )

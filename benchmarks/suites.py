@@ -1,10 +1,9 @@
-"""How good are the kernels? Every task of the suites through a campaign, by family.
+"""Speed of the composer's kernels: one campaign over whole suites, summarised by family.
 
     python benchmarks/suites.py [basic fused] [--budget 2] [--compile-every 4]
 
-The built-in composer writes, the judge measures. Every k-th task by name is measured against
-torch.compile as well: compiling takes it most of the time. Begun again, it goes on where it ended
-(benchmarks/results/suites/); --fresh begins anew.
+Every k-th task by name is measured against torch.compile as well, which takes most of the time. A
+second start continues the first (benchmarks/results/suites/); --fresh starts over.
 """
 
 import argparse
@@ -17,17 +16,18 @@ from rich.console import Console
 from rich.table import Table
 
 from kernelmill.backends import get_backend
-from kernelmill.campaign import Crew, Limits, quiet, run_campaign
+from kernelmill.campaign import Components, RunLimits, measurement_lock, run_campaign
 from kernelmill.campaign.finals import measure_champion
 from kernelmill.campaign.preflight import describe_tasks, find_tasks
 from kernelmill.cli.progress import PlainWatcher
 from kernelmill.generators import get_generator
-from kernelmill.judge import Judge, Settings
+from kernelmill.judge import Judge, JudgeSettings
 from kernelmill.judge.evidence import processor_name
-from kernelmill.report import summarise
+from kernelmill.records.campaign import Campaign, CampaignSettings
+from kernelmill.report import summarise_campaign
 from kernelmill.report.summary import TaskSummary
 from kernelmill.strategies import get_strategy
-from kernelmill.workspace import Campaign, CampaignSettings, Workspace
+from kernelmill.workspace import Workspace
 
 RESULTS = Path(__file__).parent / "results" / "suites"
 MEMORY_BOUND = ("activation", "reduction", "normalisation", "softmax", "scan", "pooling", "loss")
@@ -42,8 +42,8 @@ class Row(NamedTuple):
     def solved(self) -> list[TaskSummary]:
         return [task for task in self.tasks if task.latency is not None]
 
-    def over_eager(self) -> np.ndarray:
-        return np.asarray([t.latency.over_eager.ratio for t in self.solved if t.latency])
+    def over_baseline(self) -> np.ndarray:
+        return np.asarray([t.latency.over_baseline.ratio for t in self.solved if t.latency])
 
     def over_compile(self) -> np.ndarray:
         known = [t.latency.over_compile for t in self.solved if t.latency]
@@ -63,13 +63,12 @@ def main() -> None:
     console = Console(width=120)
     with (
         Workspace(RESULTS, create=True) as workspace,
-        Judge(get_backend("cpp"), Settings(), quiet.measuring) as judge,
+        Judge(get_backend("cpp"), JudgeSettings(), measurement_lock.time_cpu) as judge,
     ):
         campaign = _campaign(workspace, judge, arguments)
-        limits = Limits()
         strategy = get_strategy(arguments.strategy)
-        crew = Crew(judge, get_generator("composer"), strategy)
-        run_campaign(workspace, campaign, crew, limits, PlainWatcher(console, campaign, limits))
+        components = Components((judge,), get_generator("composer"), strategy)
+        run_campaign(workspace, campaign, components, RunLimits(), PlainWatcher(console))
         entries = sorted(workspace.tasks(campaign), key=lambda entry: entry.name)
         for entry in entries[:: arguments.compile_every]:
             measure_champion(workspace, campaign, judge, entry)
@@ -92,7 +91,7 @@ def show(console: Console, workspace: Workspace, campaign: Campaign) -> None:
         entry.name: entry.described.family if entry.described is not None else "broken"
         for entry in workspace.tasks(campaign)
     }
-    summary = summarise(workspace, campaign)
+    summary = summarise_campaign(workspace, campaign)
     rows = [
         Row(family, [task for task in summary.tasks if families[task.name] == family])
         for family in sorted(set(families.values()))
@@ -105,9 +104,9 @@ def show(console: Console, workspace: Workspace, campaign: Campaign) -> None:
         title=f"{' + '.join(campaign.settings.suites)}, budget {campaign.settings.budget}",
     )  # fmt: skip
     for row in rows:
-        eager, compiled = row.over_eager(), row.over_compile()
+        eager, compiled = row.over_baseline(), row.over_compile()
         faster = sum(
-            t.latency.over_eager.verdict == "faster" for t in row.solved if t.latency is not None
+            t.latency.over_baseline.verdict == "faster" for t in row.solved if t.latency is not None
         )
         table.add_row(
             row.family,
@@ -123,7 +122,7 @@ def show(console: Console, workspace: Workspace, campaign: Campaign) -> None:
     for task in summary.tasks:
         if task.latency is None:
             why = task.set_aside or f"{task.attempts} attempts refused"
-            console.print(f"not solved: {task.name}: {why}", highlight=False, soft_wrap=True)
+            console.print(f"unsolved: {task.name}: {why}", highlight=False, soft_wrap=True)
     console.print(f"geometric means of ratios; {processor_name()}")
 
 

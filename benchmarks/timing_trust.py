@@ -1,10 +1,10 @@
-"""Can the clock be trusted? The same kernel against itself, and against itself made 5% slower.
+"""Trust in timing: a kernel measured against itself, and against itself made 5% slower.
 
     python benchmarks/timing_trust.py [--pairs 200] [--tasks gelu softmax matmul]
 
-Every pair is two fresh processes, measured like any candidate against any baseline. Printed: how
-often equal kernels are called faster or slower, and how often the slowed kernel, which joins every
-second time, is found slower.
+Every pair is two new processes, measured like any candidate against any baseline. The table shows
+how often equal kernels are called faster or slower, and how often the slowed kernel, which is
+measured every second time, is called slower.
 """
 
 import argparse
@@ -17,16 +17,19 @@ from rich.table import Table
 
 from kernelmill.backends import get_backend
 from kernelmill.backends.base import Built
-from kernelmill.candidate import Candidate, Origin, read_candidate
-from kernelmill.judge import Interval, Judge, Settings
+from kernelmill.backends.reading import read_candidate
+from kernelmill.judge import Judge, JudgeSettings
+from kernelmill.judge.devices.cpu.harness import CpuHarness
+from kernelmill.judge.devices.cpu.interleaved import InterleavedTiming
 from kernelmill.judge.evidence import processor_name
-from kernelmill.judge.host_bench import HostBench
-from kernelmill.judge.latency import Contest, Contestant
-from kernelmill.judge.loading import load_candidate, open_cell
+from kernelmill.judge.spawning import load_candidate, open_sandbox
 from kernelmill.judge.statistics import ratio_interval
+from kernelmill.judge.timing import TimedRunner
+from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.verdict import Interval
 from kernelmill.tasks import load_suite
 
-# The launch in model.py, and the same again on a twentieth of the rows: 5% more work.
+# The launch in model.py, and a second launch on a twentieth of the rows: 5% more work.
 SLOWED = {
     "gelu": ("_lib.gelu_forward(x.data_ptr(), y.data_ptr(), x.numel())",
              "{0}; _lib.gelu_forward(x.data_ptr(), y.data_ptr(), x.numel() // 20)"),
@@ -53,7 +56,7 @@ def main() -> None:
     each = -(-arguments.pairs // len(arguments.tasks))
     same_all: list[Interval] = []
     slowed_all: list[Interval] = []
-    with Judge(get_backend("cpp"), Settings()) as judge:
+    with Judge(get_backend("cpp"), JudgeSettings()) as judge:
         for name in arguments.tasks:
             same, slowed = measure(judge, name, each)
             same_all += same
@@ -61,7 +64,9 @@ def main() -> None:
             table.add_row(name, *row(same, slowed))
     table.add_row("all", *row(same_all, slowed_all))
     console.print(table)
-    console.print(f"{processor_name()}, {Settings().threads} threads, {Settings().rounds} rounds")
+    console.print(
+        f"{processor_name()}, {JudgeSettings().threads} threads, {JudgeSettings().rounds} rounds"
+    )
 
 
 def row(same: list[Interval], slowed: list[Interval]) -> tuple[str, ...]:
@@ -82,40 +87,42 @@ def measure(judge: Judge, name: str, pairs: int) -> tuple[list[Interval], list[I
     honest = read_candidate(judge.backend.examples() / "starter" / name, Origin.SHIPPED)
     call, again = SLOWED[name]
     text = honest.files["model.py"]
-    assert call in text, f"{name}: the launch is written otherwise"
+    assert call in text, f"{name}: model.py does not contain the expected launch"
     files = {**honest.files, "model.py": text.replace(call, again.format(call))}
     built = judge.backend.build(honest, judge.zygote)
     first = Kernel(honest, built)
     second = Kernel(Candidate(files, Origin.SHIPPED, "slowed"), built)
-    bench = HostBench(task, judge.zygote, judge.settings)
+    harness = CpuHarness(task, judge.zygote, judge.settings)
     same, slowed = [], []
     try:
         for number in track(range(pairs), description=name):
-            same.append(compare(judge, bench, first, first))
+            same.append(time_pair(judge, harness, first, first))
             if number % 2 == 0:
-                slowed.append(compare(judge, bench, second, first))
+                slowed.append(time_pair(judge, harness, second, first))
     finally:
-        bench.close()
+        harness.close()
     return same, slowed
 
 
-def compare(judge: Judge, bench: HostBench, candidate: Kernel, baseline: Kernel) -> Interval:
+def time_pair(judge: Judge, harness: CpuHarness, candidate: Kernel, baseline: Kernel) -> Interval:
     settings = judge.settings
-    with open_cell(judge.zygote, settings) as one, open_cell(judge.zygote, settings) as two:
-        contestants = [
-            Contestant(load_candidate(cell, *kernel, bench.init, settings), bench.eager.outputs)
-            for cell, kernel in ((one, candidate), (two, baseline))
+    with open_sandbox(judge.zygote, settings) as one, open_sandbox(judge.zygote, settings) as two:
+        runners = [
+            TimedRunner(
+                load_candidate(sandbox, *kernel, harness.init, settings), harness.eager.outputs
+            )
+            for sandbox, kernel in ((one, candidate), (two, baseline))
         ]
-        contest = Contest(
-            contestants[0],
-            contestants[1:],
-            bench.ring,
-            bench.book.stock[0],
+        timing = InterleavedTiming(
+            runners[0],
+            runners[1:],
+            harness.ring,
+            harness.cases.held_out[0],
             frozenset(candidate.built.artefacts),
             settings,
         )
-        contest.attach()
-        samples = contest.measure(settings.rounds)
+        timing.attach()
+        samples = timing.measure(settings.rounds)
     return ratio_interval(samples.baselines[0], samples.candidate)
 
 

@@ -1,12 +1,12 @@
-"""What does a verdict cost? Against its floor, and against the usual way.
+"""Cost of a verdict, compared with its floor and with a conventional evaluation.
 
-    python benchmarks/verify_cost.py [--tasks gelu softmax ...] [--repeats 3] [--skip-usual]
+    python benchmarks/verify_cost.py [--tasks gelu softmax ...] [--repeats 3] [--skip-conventional]
 
-verdict: a warm judge, a candidate it has not seen (built, checked, measured against eager).
-floor:   the same compile, the same number of candidate and reference calls, back to back in one
-         warm process that trusts everything.
-usual:   a fresh process builds the same kernel through the framework's load_inline, runs five
-         correctness trials and a hundred timed calls of each side.
+verdict:      a warm judge and a candidate it has not seen (built, checked, timed against eager).
+floor:        the same compile and the same number of candidate and reference calls, back to back
+              in one warm process that trusts everything.
+conventional: a new process builds the same kernel through the framework's load_inline, runs five
+              correctness trials and a hundred timed calls of each side.
 """
 
 import argparse
@@ -21,10 +21,13 @@ from rich.console import Console
 from rich.table import Table
 
 from kernelmill.backends import get_backend
-from kernelmill.candidate import Candidate, Origin, read_candidate
-from kernelmill.judge import Judge, Settings, Verdict
+from kernelmill.backends.reading import read_candidate
+from kernelmill.judge import Judge, JudgeSettings
 from kernelmill.judge.evidence import processor_name
-from kernelmill.tasks import Task, load_suite
+from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.task import Task
+from kernelmill.records.verdict import Verdict
+from kernelmill.tasks import load_suite
 
 HERE = Path(__file__).parent
 
@@ -33,11 +36,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--tasks", nargs="*", default=[])
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--skip-usual", action="store_true")
+    parser.add_argument("--skip-conventional", action="store_true")
     arguments = parser.parse_args()
-    table = Table("task", "verdict s", "floor s", "verdict/floor", "usual s", "usual/verdict")
-    to_floor, to_usual = [], []
-    with Judge(get_backend("cpp"), Settings()) as judge:
+    table = Table(
+        "task", "verdict s", "floor s", "verdict/floor", "conventional s", "conventional/verdict"
+    )
+    to_floor, to_conventional = [], []
+    with Judge(get_backend("cpp"), JudgeSettings()) as judge:
         for file in load_suite("starter"):
             name = file.id.partition("/")[2]
             if arguments.tasks and name not in arguments.tasks:
@@ -56,10 +61,10 @@ def main() -> None:
             for values in (verdict_seconds, floor_seconds, ratios):
                 row.append(f"{statistics.median(values):.2f}")
             to_floor.append(statistics.median(ratios))
-            if not arguments.skip_usual:
-                usual = usual_time(task, example)
-                to_usual.append(usual / statistics.median(verdict_seconds))
-                row += [f"{usual:.1f}", f"{to_usual[-1]:.1f}"]
+            if not arguments.skip_conventional:
+                conventional = conventional_time(task, example)
+                to_conventional.append(conventional / statistics.median(verdict_seconds))
+                row += [f"{conventional:.1f}", f"{to_conventional[-1]:.1f}"]
             table.add_row(*row)
             print(*row, flush=True)
     console = Console(width=100)
@@ -67,15 +72,14 @@ def main() -> None:
     console.print(
         f"verdict/floor: median {statistics.median(to_floor):.2f}, worst {max(to_floor):.2f}"
     )
-    if to_usual:
-        console.print(
-            f"usual / verdict: median {statistics.median(to_usual):.1f}, least {min(to_usual):.1f}"
-        )
-    console.print(f"{processor_name()}, {Settings().threads} threads")
+    if to_conventional:
+        median, least = statistics.median(to_conventional), min(to_conventional)
+        console.print(f"conventional/verdict: median {median:.1f}, least {least:.1f}")
+    console.print(f"{processor_name()}, {JudgeSettings().threads} threads")
 
 
 def unseen(example: Candidate, number: int) -> Candidate:
-    """The same kernel in a text that no cache has seen."""
+    """The same kernel with source text that is in no cache."""
     text = f"{example.files['kernel.cpp']}\n// {number} {time.time_ns()}\n"
     return Candidate({**example.files, "kernel.cpp": text}, example.origin, example.name)
 
@@ -91,22 +95,22 @@ def timed_verdict(judge: Judge, task: Task, candidate: Candidate) -> tuple[float
 def floor_time(task: Task, candidate: Candidate, verdict: Verdict) -> float:
     assert verdict.latency is not None
     calls = verdict.latency.calls_per_round
-    # Trials before and after; two warm-up rounds, eight watched ones, and the timed ones.
+    # Trials before and after; two warm-up rounds, eight profiled ones, and the timed ones.
     candidate_calls = len(verdict.trials) + 1 + calls * (2 + 8 + verdict.latency.rounds)
     reference_calls = calls * (2 + verdict.latency.rounds)
     return run_script(
-        "trusting_floor.py", task, candidate, str(candidate_calls), str(reference_calls)
+        "verdict_floor.py", task, candidate, str(candidate_calls), str(reference_calls)
     )
 
 
-def usual_time(task: Task, candidate: Candidate) -> float:
+def conventional_time(task: Task, candidate: Candidate) -> float:
     start = time.perf_counter()
-    run_script("usual_way.py", task, candidate)
+    run_script("conventional_evaluation.py", task, candidate)
     return time.perf_counter() - start
 
 
 def run_script(script: str, task: Task, candidate: Candidate, *arguments: str) -> float:
-    """Run one of the scripts beside this file; the seconds it prints last."""
+    """Run a script of `parts`. Returns the seconds that it prints last."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "task.py").write_text(task.source)

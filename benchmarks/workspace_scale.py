@@ -1,9 +1,9 @@
-"""How does a workspace grow? Open, status and report at a thousand to a hundred thousand attempts.
+"""Scaling of the workspace: open, status and report at a thousand to a hundred thousand attempts.
 
     python benchmarks/workspace_scale.py [--attempts 1000 10000 100000]
 
-Attempts are spread over a hundred tasks; each has a source, a verdict of the usual size, a context
-of eight hints and a parent, as a campaign under `refine` would leave them.
+Attempts are spread over a hundred tasks; each has a source, a verdict of typical size, a context of
+eight hints and a parent, like those of a campaign with the strategy `refine`.
 """
 
 import argparse
@@ -15,16 +15,17 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from kernelmill.candidate import Candidate, Origin
-from kernelmill.generators.base import Draft, Hint, Parent, Proposal, Stage
-from kernelmill.generators.calls import Call
-from kernelmill.judge import Evidence, Gate, Interval, Latency, Verdict
-from kernelmill.judge.verdict import Trial
-from kernelmill.report import summarise
+from kernelmill.records.attempt import Result, Seconds
+from kernelmill.records.campaign import CampaignSettings, NewTask
+from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.model_calls import ModelCall
+from kernelmill.records.proposal import Draft, Hint, Parent, Proposal, Stage
+from kernelmill.records.task import Task, Variant
+from kernelmill.records.tensors import Node
+from kernelmill.records.verdict import Evidence, Gate, Interval, Latency, Trial, Verdict
+from kernelmill.report import summarise_campaign
 from kernelmill.report.page import render
-from kernelmill.tasks.task import Task, Variant
-from kernelmill.tensors.layout import Node
-from kernelmill.workspace import CampaignSettings, NewTask, Result, Seconds, Workspace
+from kernelmill.workspace import Workspace
 
 TASKS = 100
 HINTS = tuple(
@@ -56,7 +57,7 @@ def measure(folder: Path, count: int) -> list[str]:
     workspace.totals(campaign)
     workspace.tasks(campaign)
     looked = time.perf_counter()
-    render(summarise(workspace, campaign))
+    render(summarise_campaign(workspace, campaign))
     reported = time.perf_counter()
     workspace.close()
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
@@ -65,7 +66,7 @@ def measure(folder: Path, count: int) -> list[str]:
 
 
 def fill(folder: Path, count: int) -> None:
-    dice = random.Random(0)
+    rng = random.Random(0)
     tasks = [make_task(f"suite/task{number}") for number in range(TASKS)]
     budget = -(-count // TASKS)
     settings = CampaignSettings(
@@ -79,13 +80,13 @@ def fill(folder: Path, count: int) -> None:
             claim = workspace.claim(campaign, position)
             assert claim is not None
             task = tasks[position - 1]
-            candidate = make_candidate(dice)
-            verdict = make_verdict(task.id, candidate.digest, dice.lognormvariate(0, 0.5))
+            candidate = make_candidate(rng)
+            verdict = make_verdict(task.id, candidate.digest, rng.lognormvariate(0, 0.5))
             parent = parents.get(position)
             proposal = Proposal(task, "cpp", Stage.REFINE, number, parent, HINTS, "Make it faster.")
             best = parent is None or ratio(verdict) > ratio(parent.verdict)
-            calls = (Call("generator", "scripted", 1000, 500, 0.001, 1.0),)
-            draft = Draft(candidate, {"tile": dice.randrange(64)}, calls=calls)
+            calls = (ModelCall("generator", "scripted", 1000, 500, 0.001, 1.0),)
+            draft = Draft(candidate, {"tile": rng.randrange(64)}, calls=calls)
             result = Result(proposal, Seconds(1, 1, 0, 3), draft, verdict, champion=best)
             workspace.complete(claim, result, lambda *_: None)
             if best:
@@ -94,7 +95,7 @@ def fill(folder: Path, count: int) -> None:
 
 def ratio(verdict: Verdict) -> float:
     assert verdict.latency is not None
-    return verdict.latency.over_eager.ratio
+    return verdict.latency.over_baseline.ratio
 
 
 def make_task(name: str) -> Task:
@@ -103,9 +104,9 @@ def make_task(name: str) -> Task:
     return Task(name, "pointwise", "", source, "cpu", (variant,), ("plain",), (), {}, (), 0)
 
 
-def make_candidate(dice: random.Random) -> Candidate:
-    """About four kilobytes, most of it the same as in every other."""
-    lines = [f"  for (int i = 0; i < {dice.randrange(10**6)}; ++i) x[i] += {i};" for i in range(80)]
+def make_candidate(rng: random.Random) -> Candidate:
+    """About four kilobytes, most of which all candidates have in common."""
+    lines = [f"  for (int i = 0; i < {rng.randrange(10**6)}; ++i) x[i] += {i};" for i in range(80)]
     files = {"model.py": "import torch\n" * 40, "kernel.cpp": "\n".join(lines)}
     return Candidate(files, Origin.COMPOSER)
 

@@ -1,13 +1,17 @@
 """Small records for tests that need no judge."""
 
-from kernelmill.candidate import Candidate, Origin
-from kernelmill.generators.base import Draft, Proposal, Stage
-from kernelmill.generators.calls import Call
-from kernelmill.generators.decisions import Decisions
-from kernelmill.judge import Evidence, Feedback, Gate, Interval, Latency, Verdict
-from kernelmill.tasks.task import Kind, Task, Variant
-from kernelmill.tensors.layout import Node
-from kernelmill.workspace import CampaignSettings, NewTask, Result, Seconds
+from kernelmill.memory import Memory
+from kernelmill.records.attempt import Result, Seconds
+from kernelmill.records.campaign import CampaignSettings, NewTask
+from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.decisions import Decisions
+from kernelmill.records.model_calls import ModelCall
+from kernelmill.records.proposal import Draft, Proposal, Stage
+from kernelmill.records.task import Task, TensorSpec, Variant
+from kernelmill.records.tensors import Node
+from kernelmill.records.verdict import Evidence, Feedback, Gate, Interval, Latency, Verdict
+from kernelmill.strategies import Strategy
+from kernelmill.workspace.workspace import Observer
 
 EVIDENCE = Evidence(
     "seeds", "Linux", "processor", 2, {"torch": "2", "build": "g++"}, "full", "clock", "now"
@@ -26,16 +30,16 @@ SETTINGS = CampaignSettings(
 
 
 def make_task(name: str = "suite/task") -> Task:
-    kind = Kind("float32", (2, 2))
+    spec = TensorSpec("float32", (2, 2))
     return Task(
         id=name,
         family="pointwise",
         path="",
         source=name,
         scale="cpu",
-        variants=(Variant({}, Node(items=(Node(tensor=0),)), (kind,), False),),
-        flavours=("plain",),
-        outputs=(kind,),
+        variants=(Variant({}, Node(items=(Node(tensor=0),)), (spec,), False),),
+        distributions=("plain",),
+        outputs=(spec,),
         state={},
         signature=(),
         flops=0,
@@ -51,7 +55,7 @@ def make_candidate(text: str = "pass") -> Candidate:
 
 
 def make_verdict(ratio: float | None, task: str = "suite/task", compiled: bool = False) -> Verdict:
-    """A verdict that passed with this ratio over eager, or one that did not."""
+    """A verdict that passed with this ratio over the baseline; None: one that did not pass."""
     latency, feedback = None, (Feedback(Gate.CORRECTNESS, "numerical", "it is <wrong>"),)
     if ratio is not None:
         interval = Interval(ratio, ratio * 0.98, ratio * 1.02)
@@ -72,10 +76,17 @@ def make_result(
     task: Task | None = None,
 ) -> Result:
     proposal = Proposal(task or make_task(), "cpp", Stage.DRAFT, 7)
-    draft = Draft(make_candidate(text), {"tile": 8}, calls=(Call("generator", "m", cost_usd=cost),))
+    draft = Draft(
+        make_candidate(text), {"tile": 8}, calls=(ModelCall("generator", "m", cost_usd=cost),)
+    )
     return Result(proposal, Seconds(1, 2, 3, 4), draft, make_verdict(ratio), champion=champion)
 
 
 def code_of(decisions: Decisions) -> str:
-    """Where every decision makes a difference to the code."""
+    """Stand-in for composed code, different for any two sets of decisions."""
     return str(sorted(decisions.items()))
+
+
+def observing(strategy: Strategy) -> Observer:
+    """The observer that a campaign passes to the workspace: the strategy learns."""
+    return lambda observation, transaction: strategy.observe(observation, Memory(transaction))

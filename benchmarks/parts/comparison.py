@@ -1,4 +1,4 @@
-"""What the arms of an experiment came to: a table, curves over attempts, and the figures."""
+"""Comparison of the arms of an experiment: a table, curves over attempts, and raw figures."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,12 +9,12 @@ from rich.console import Console
 from rich.table import Table
 
 from parts.curves import Curve, draw
-from parts.laboratory import Experiment, Row, Run
+from parts.experiments import Experiment, Row, Run
 
 Runs = dict[str, list[Run]]
-"""Of every arm, one a seed."""
-_HARDLY_SLOWER = 0.995
-"""At or above the baseline, up to rounding."""
+"""The runs of every arm, one per seed."""
+_AS_FAST = 0.995
+"""Least ratio that counts as at least as fast as the baseline, up to rounding."""
 
 
 def report(console: Console, experiment: Experiment, runs: Runs, folder: Path) -> None:
@@ -37,7 +37,7 @@ def report(console: Console, experiment: Experiment, runs: Runs, folder: Path) -
             _at(curves["solved"][name], budget // 3),
             _at(curves["solved"][name], budget),
             _at(curves["speed"][name], budget),
-            _mean([float((r.best[:, -1] >= _HARDLY_SLOWER).mean()) for r in arm]),
+            _mean([float((r.best[:, -1] >= _AS_FAST).mean()) for r in arm]),
             _mean([float(np.median(_gains(r))) for r in arm]) + "x",
         )
     console.print(table)
@@ -50,7 +50,7 @@ def report(console: Console, experiment: Experiment, runs: Runs, folder: Path) -
 
 
 def _curves(runs: Runs) -> dict[str, dict[str, Curve]]:
-    """Of every arm over attempts: tasks with one that builds, with one that passes, and speed."""
+    """Curves over attempts, by measure and arm: tasks with a built attempt, solved tasks, speed."""
     ceiling = np.max([run.best[:, -1] for arm in runs.values() for run in arm], axis=0)
     ceiling = np.maximum(1e-9, ceiling)
     measures: dict[str, Callable[[Run], Row]] = {
@@ -68,7 +68,7 @@ def _curves(runs: Runs) -> dict[str, dict[str, Curve]]:
 
 
 def _gains(run: Run) -> Row:
-    """Of each solved task: its best over its first."""
+    """The best ratio over the first one, per solved task."""
     gains = []
     for row in run.ratios:
         passed = row[row > 0]

@@ -12,7 +12,7 @@ _COLOURS = ("#1b6ca8", "#c8553d", "#3c8d53", "#8a5a9e", "#b8860b", "#555555", "#
 
 
 class Curve(NamedTuple):
-    """One row a seed, one column an attempt."""
+    """One row per seed, one column per attempt."""
 
     name: str
     rows: npt.NDArray[np.float64]
@@ -49,20 +49,20 @@ def draw(curves: Sequence[Curve], title: str, path: Path) -> None:
         )
     for number, curve in enumerate(curves):
         colour = _COLOURS[number % len(_COLOURS)]
-        places = list(enumerate(zip(curve.mean, curve.error, strict=True), 1))
-        upper = [f"{x(n):.1f},{y(m + e):.1f}" for n, (m, e) in places]
-        lower = [f"{x(n):.1f},{y(m - e):.1f}" for n, (m, e) in reversed(places)]
-        line = " ".join(f"{x(n):.1f},{y(m):.1f}" for n, (m, _) in places)
+        points = list(enumerate(zip(curve.mean, curve.error, strict=True), 1))
+        upper = [f"{x(n):.1f},{y(m + e):.1f}" for n, (m, e) in points]
+        lower = [f"{x(n):.1f},{y(m - e):.1f}" for n, (m, e) in reversed(points)]
+        line = " ".join(f"{x(n):.1f},{y(m):.1f}" for n, (m, _) in points)
         parts.append(
             f'<polygon points="{" ".join(upper + lower)}" fill="{colour}" opacity="0.15"/>'
         )
         parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        place = _HEIGHT - _MARGIN - 14 - 15 * number
+        height = _HEIGHT - _MARGIN - 14 - 15 * number
         parts.append(
-            f'<text x="{_WIDTH - _MARGIN}" y="{place}" text-anchor="end" fill="{colour}">'
+            f'<text x="{_WIDTH - _MARGIN}" y="{height}" text-anchor="end" fill="{colour}">'
             f"{curve.name}</text>"
         )
-    parts.append(f'<text x="{_WIDTH / 2}" y="{_HEIGHT - 12}">attempts a task</text>')
+    parts.append(f'<text x="{_WIDTH / 2}" y="{_HEIGHT - 12}">attempts per task</text>')
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
     style = 'font-family="sans-serif" font-size="12">'
     path.write_text(f"{head}{style}\n" + "\n".join(parts) + "\n</svg>\n")

@@ -1,9 +1,10 @@
-"""Make copies of KernelBench's tasks that a CPU can run in milliseconds.
+"""Copies of KernelBench's tasks with sizes that a CPU can run in milliseconds.
 
     python benchmarks/parts/cut_to_size.py PATH/TO/KernelBench/level1 cut/level1
 
-The largest size constant is halved until inputs and weights are small: those that only the inputs
-use first, which changes no layer. What does not run any more is left out, and said.
+The largest size constant is halved until inputs and weights are small. Constants that only the
+inputs use come first, since they change no layer. Tasks that do not run any more are left out and
+printed.
 """
 
 import argparse

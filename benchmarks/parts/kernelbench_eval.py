@@ -2,7 +2,7 @@
 
     python benchmarks/parts/kernelbench_eval.py CHECKOUT REFERENCE.py CANDIDATE.py BACKEND
 
-Prints JSON: what it found, and how long the evaluation alone took.
+Prints its findings as JSON, with the seconds of the evaluation alone.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""A judge that gives the verdict of a source it has judged before, on this machine, again.
+"""A judge that reuses verdicts on identical sources, from this machine.
 
-Arms of an experiment meet the same sources again and again. That an identical source gets an
-identical verdict saves hours, and takes the clock's noise out of the comparison between arms.
+The arms of an experiment often produce the same sources. Reusing verdicts saves hours, and removes
+timing noise from the comparison of arms.
 """
 
 import hashlib
@@ -9,13 +9,14 @@ import os
 from pathlib import Path
 
 from kernelmill.backends.base import Backend
-from kernelmill.candidate import Candidate
-from kernelmill.judge import Judge, Settings, Verdict
-from kernelmill.tasks.task import Task
+from kernelmill.judge import Judge, JudgeSettings
+from kernelmill.records.candidate import Candidate
+from kernelmill.records.task import Task
+from kernelmill.records.verdict import Verdict
 
 
 class ReusingJudge(Judge):
-    def __init__(self, backend: Backend, settings: Settings, folder: Path) -> None:
+    def __init__(self, backend: Backend, settings: JudgeSettings, folder: Path) -> None:
         super().__init__(backend, settings)
         self._folder = folder / hashlib.sha256(backend.toolchain().encode()).hexdigest()[:8]
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -23,7 +24,7 @@ class ReusingJudge(Judge):
 
     @property
     def known(self) -> int:
-        """How many verdicts there are to reuse."""
+        """Number of verdicts that can be reused."""
         return len(self._known)
 
     def verify(

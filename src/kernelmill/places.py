@@ -1,4 +1,4 @@
-"""Folders of this user that are shared by everything Kernelmill runs."""
+"""Per-user folders for caches and data."""
 
 import os
 from pathlib import Path

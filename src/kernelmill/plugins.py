@@ -1,10 +1,10 @@
-"""Finding what is plugged in: a class behind an entry point, and its one argument."""
+"""Plug-ins: classes behind entry points, constructed from `name` or `name:argument`."""
 
 import inspect
 from importlib.metadata import entry_points
 from typing import Any
 
-from kernelmill.errors import UsageError
+from kernelmill.records.errors import UsageError
 
 
 def plugin_names(group: str) -> tuple[str, ...]:
@@ -12,15 +12,18 @@ def plugin_names(group: str) -> tuple[str, ...]:
 
 
 def construct(group: str, what: str, spec: str) -> Any:
-    """An instance of the class `name`; of `name:argument`, made with the argument."""
+    """An instance of the plug-in that `spec` names; raises UsageError where there is none.
+
+    `what` is what messages call a plug-in of this group.
+    """
     name, colon, argument = spec.partition(":")
     for entry in entry_points(group=group, name=name):
-        kind = entry.load()
+        plugin = entry.load()
         arguments = (argument,) if colon else ()
         try:
-            inspect.signature(kind).bind(*arguments)
+            inspect.signature(plugin).bind(*arguments)
         except TypeError as error:
             need = "takes no argument" if arguments else f"needs an argument: {name}:..."
             raise UsageError(f"{what} {name} {need}") from error
-        return kind(*arguments)
+        return plugin(*arguments)
     raise UsageError(f"no {what} is called {name!r}; there are {', '.join(plugin_names(group))}")

@@ -1,13 +1,13 @@
-"""Python source as a tree, from any thread."""
+"""Thread-safe parsing of Python source."""
 
 import ast
 import threading
 
-_ONE_AT_A_TIME = threading.Lock()
-"""Python 3.11 counts the depth of all threads' trees together, and refuses a right one."""
+_LOCK = threading.Lock()
+"""Python 3.11 adds up the recursion depth of all parsing threads, and may refuse valid source."""
 
 
-def parse(source: str) -> ast.Module:
-    """Raises what `ast.parse` does."""
-    with _ONE_AT_A_TIME:
+def parse_python(source: str) -> ast.Module:
+    """The syntax tree of a module. Raises what `ast.parse` does."""
+    with _LOCK:
         return ast.parse(source)

@@ -5,9 +5,9 @@ import os
 import numpy as np
 import pytest
 
-from kernelmill.backends.buffers import Buffers
-from kernelmill.backends.launches import Buffer, Output
-from kernelmill.tensors.layout import lay_out
+from kernelmill.backends.support.buffers import Buffers
+from kernelmill.backends.support.launch_log import Buffer, Output
+from kernelmill.records.tensors import lay_out
 
 
 @pytest.fixture

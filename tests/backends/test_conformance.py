@@ -2,7 +2,7 @@
 
 from kernelmill.backends import get_backend
 from kernelmill.backends.base import Backend
-from kernelmill.backends.conformance import BackendConformance
+from kernelmill.conformance.backend import BackendConformance
 
 
 class TestCpp(BackendConformance):

@@ -1,4 +1,4 @@
-"""The real loop with a real judge and compiler, and recorded candidates."""
+"""Campaigns with a real judge and compiler, and recorded candidates."""
 
 import threading
 from collections.abc import Callable
@@ -10,23 +10,26 @@ import pytest
 
 from judge.kernels import KERNEL, MODEL, TASK
 from kernelmill.backends import get_backend
-from kernelmill.campaign import Crew, Ending, Limits, Watcher, quiet, run_campaign
-from kernelmill.campaign.preflight import describe_tasks, find_tasks
-from kernelmill.candidate import Candidate, Origin
-from kernelmill.errors import GeneratorUnavailable
-from kernelmill.generators.base import Draft, Generator, Proposal, Stage
-from kernelmill.generators.calls import Call
-from kernelmill.generators.replay import ReplayGenerator
-from kernelmill.judge import Judge, Settings
-from kernelmill.strategies import get_strategy
-from kernelmill.workspace import (
-    Attempt,
-    Campaign,
-    State,
-    Totals,
-    VerdictKind,
-    Workspace,
+from kernelmill.campaign import (
+    Components,
+    Ending,
+    RunLimits,
+    Watcher,
+    measurement_lock,
+    run_campaign,
 )
+from kernelmill.campaign.preflight import describe_tasks, find_tasks
+from kernelmill.campaign.replay import ReplayGenerator
+from kernelmill.generators.base import Generator
+from kernelmill.judge import Judge, JudgeSettings
+from kernelmill.records.attempt import Attempt, State, VerdictKind
+from kernelmill.records.campaign import Campaign, Totals
+from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.errors import GeneratorUnavailable
+from kernelmill.records.model_calls import ModelCall
+from kernelmill.records.proposal import Draft, Proposal, Stage
+from kernelmill.strategies import get_strategy
+from kernelmill.workspace import Workspace
 from samples import SETTINGS
 
 pytestmark = [pytest.mark.compiler, pytest.mark.isolation]
@@ -66,8 +69,8 @@ def begin(judge: Judge, workspace: Workspace, home: Path, budget: int = 2) -> Ca
     return workspace.create_campaign(msgspec.structs.replace(SETTINGS, budget=budget), tasks)
 
 
-def crew(judge: Judge, generator: Generator, strategy: str = "refine") -> Crew:
-    return Crew(judge, generator, get_strategy(strategy))
+def components(judge: Judge, generator: Generator, strategy: str = "refine") -> Components:
+    return Components((judge,), generator, get_strategy(strategy))
 
 
 def test_recordings_are_tried_in_turn_and_the_best_is_kept(
@@ -75,7 +78,7 @@ def test_recordings_are_tried_in_turn_and_the_best_is_kept(
 ) -> None:
     campaign = begin(judge, workspace, home, budget=5)
     replay = ReplayGenerator(str(home / "recorded"))
-    ending = run_campaign(workspace, campaign, crew(judge, replay), Limits(), Watcher())
+    ending = run_campaign(workspace, campaign, components(judge, replay), RunLimits(), Watcher())
     assert ending is Ending.COMPLETE
     one, two = workspace.tasks(campaign)
     first = workspace.attempts(campaign, 1)
@@ -83,12 +86,12 @@ def test_recordings_are_tried_in_turn_and_the_best_is_kept(
     assert states == [State.DECLINED, State.PASSED, State.REFUSED, State.REFUSED]
     assert first[-1].state is State.DECLINED
     assert {a.gate for a in first if a.state is State.REFUSED} == {"build", "correctness"}
-    # After the same decline nobody asks again, and the attempt that would have is not counted.
+    # After the same decline the generator is not asked again, and the attempt is not counted.
     assert one.set_aside is not None and one.set_aside.startswith("declined: all recordings")
     assert [a.state for a in workspace.attempts(campaign, 2)] == [State.PASSED, State.DECLINED]
     assert one.champion is not None and two.champion is not None
     champion = workspace.attempt(one.champion)
-    # There was nobody it had to be compared with.
+    # There was no champion to beat.
     assert workspace.verdict(one.champion, VerdictKind.CONFIRMING) is None
     assert (workspace.folder / "best" / "cpp" / "one" / "kernel.cpp").read_text() == KERNEL
     assert (workspace.folder / "best" / "cpp" / "two" / "verdict.json").is_file()
@@ -96,22 +99,22 @@ def test_recordings_are_tried_in_turn_and_the_best_is_kept(
     assert all(a.parent == champion.id and a.stage is Stage.REFINE for a in later)
 
 
-def test_who_beats_an_incumbent_is_judged_twice(
+def test_an_attempt_that_beats_the_champion_is_judged_twice(
     judge: Judge, workspace: Workspace, home: Path
 ) -> None:
     campaign = begin(judge, workspace, home, budget=2)
-    run_campaign(workspace, campaign, crew(judge, SlowFirst()), Limits(), Watcher())
+    run_campaign(workspace, campaign, components(judge, SlowFirst()), RunLimits(), Watcher())
     for entry in workspace.tasks(campaign):
         slow, fast = workspace.attempts(campaign, entry.task or 0)
         assert entry.champion == fast.id
         assert workspace.verdict(slow.id, VerdictKind.CONFIRMING) is None
         confirmed = workspace.verdict(fast.id, VerdictKind.CONFIRMING)
         assert confirmed is not None and confirmed.latency is not None
-        assert fast.ratio == confirmed.latency.over_eager.ratio
+        assert fast.ratio == confirmed.latency.over_baseline.ratio
 
 
-class TwoDrafts(Limits):
-    """The time is up when two have been written."""
+class TwoDrafts(RunLimits):
+    """The time limit is reached when two drafts have been written."""
 
     written = 0
 
@@ -132,9 +135,11 @@ def test_torch_compile_joins_in_the_end(
     campaign = begin(judge, workspace, home, budget=budget)
     settings = msgspec.structs.replace(campaign.settings, compiled=True)
     campaign = workspace.change_settings(campaign, settings)
-    limits = Limits() if ending is Ending.COMPLETE else TwoDrafts()
+    limits = RunLimits() if ending is Ending.COMPLETE else TwoDrafts()
     generator = Fixed(before=limits.count if isinstance(limits, TwoDrafts) else None)
-    assert run_campaign(workspace, campaign, crew(judge, generator), limits, Watcher()) is ending
+    assert (
+        run_campaign(workspace, campaign, components(judge, generator), limits, Watcher()) is ending
+    )
     for entry in workspace.tasks(campaign):
         assert entry.champion is not None
         final = workspace.verdict(entry.champion, VerdictKind.FINAL)
@@ -143,7 +148,7 @@ def test_torch_compile_joins_in_the_end(
 
 
 class Fixed(Generator):
-    """The honest kernel in ever new words, at a price, after doing something."""
+    """The honest kernel with a new comment each time, at a cost, after calling `before`."""
 
     name = "fixed"
 
@@ -157,7 +162,7 @@ class Fixed(Generator):
         if self._before is not None:
             self._before(proposal)
         files = {"model.py": MODEL, "kernel.cpp": f"{KERNEL}// {proposal.seed}\n"}
-        call = Call("generator", "scripted", cost_usd=self._cost)
+        call = ModelCall("generator", "scripted", cost_usd=self._cost)
         return Draft(Candidate(files, Origin.FILE), calls=(call,))
 
     def check(self, backend: str) -> None:
@@ -165,7 +170,7 @@ class Fixed(Generator):
 
 
 class SlowFirst(Generator):
-    """The honest kernel, at first ten times over."""
+    """The honest kernel; as a first draft it repeats its work."""
 
     name = "slow-first"
 
@@ -177,28 +182,28 @@ class SlowFirst(Generator):
         pass
 
 
-def test_money_is_a_hard_limit(judge: Judge, workspace: Workspace, home: Path) -> None:
+def test_the_cost_limit_is_hard(judge: Judge, workspace: Workspace, home: Path) -> None:
     campaign = begin(judge, workspace, home, budget=3)
-    limits = Limits(max_usd=0.25)
-    ending = run_campaign(workspace, campaign, crew(judge, Fixed(0.1)), limits, Watcher())
+    limits = RunLimits(max_usd=0.25)
+    ending = run_campaign(workspace, campaign, components(judge, Fixed(0.1)), limits, Watcher())
     assert ending is Ending.OUT_OF_MONEY
     totals = workspace.totals(campaign)
-    assert (totals.done, totals.planned) == (2, 0)
+    assert (totals.done, totals.claimed) == (2, 0)
     assert totals.known_usd == pytest.approx(0.2)
 
 
-def test_an_unknown_price_ends_it_after_one_draft(
+def test_an_unknown_cost_ends_it_after_one_draft(
     judge: Judge, workspace: Workspace, home: Path
 ) -> None:
     campaign = begin(judge, workspace, home)
-    limits = Limits(max_usd=5.0)
-    ending = run_campaign(workspace, campaign, crew(judge, Fixed(None)), limits, Watcher())
+    limits = RunLimits(max_usd=5.0)
+    ending = run_campaign(workspace, campaign, components(judge, Fixed(None)), limits, Watcher())
     assert ending is Ending.PRICE_UNKNOWN
     assert workspace.totals(campaign).unpriced == 1
 
 
 class Interrupting(Watcher):
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: RunLimits) -> None:
         self._limits = limits
         self.left = -1
 
@@ -214,18 +219,18 @@ def test_an_interrupt_finishes_what_is_under_way_and_resuming_does_the_rest(
     judge: Judge, workspace: Workspace, home: Path
 ) -> None:
     campaign = begin(judge, workspace, home, budget=3)
-    limits = Limits()
+    limits = RunLimits()
     watcher = Interrupting(limits)
-    ending = run_campaign(workspace, campaign, crew(judge, Fixed()), limits, watcher)
+    ending = run_campaign(workspace, campaign, components(judge, Fixed()), limits, watcher)
     assert ending is Ending.INTERRUPTED
     totals = workspace.totals(campaign)
-    assert (totals.done, totals.planned, watcher.left) == (2, 0, 1)
-    ending = run_campaign(workspace, campaign, crew(judge, Fixed()), Limits(), Watcher())
+    assert (totals.done, totals.claimed, watcher.left) == (2, 0, 1)
+    ending = run_campaign(workspace, campaign, components(judge, Fixed()), RunLimits(), Watcher())
     assert ending is Ending.COMPLETE
     assert workspace.totals(campaign).done == 6
 
 
-def test_a_generator_that_fails_leaves_nothing_planned(
+def test_a_generator_that_fails_leaves_nothing_claimed(
     judge: Judge, workspace: Workspace, home: Path
 ) -> None:
     def fail(proposal: Proposal) -> None:
@@ -234,20 +239,22 @@ def test_a_generator_that_fails_leaves_nothing_planned(
 
     campaign = begin(judge, workspace, home)
     with pytest.raises(GeneratorUnavailable, match="it is gone"):
-        run_campaign(workspace, campaign, crew(judge, Fixed(before=fail)), Limits(), Watcher())
+        run_campaign(
+            workspace, campaign, components(judge, Fixed(before=fail)), RunLimits(), Watcher()
+        )
     totals = workspace.totals(campaign)
-    assert (totals.done, totals.planned) == (1, 0)
+    assert (totals.done, totals.claimed) == (1, 0)
 
 
-def test_nothing_is_built_while_the_clock_runs(workspace: Workspace, home: Path) -> None:
-    """Enter the clock's lock as the judge does; a builder must wait until it is left."""
+def test_nothing_is_compiled_during_a_timed_run(workspace: Workspace, home: Path) -> None:
+    """Hold the lock of a timed run, as the judge does; a compiler must wait for it."""
     built = threading.Event()
 
     def build() -> None:
-        with quiet.building():
+        with measurement_lock.compile_():
             built.set()
 
-    with quiet.measuring():
+    with measurement_lock.time_cpu():
         builder = threading.Thread(target=build)
         builder.start()
         assert not built.wait(0.2)
@@ -257,9 +264,13 @@ def test_nothing_is_built_while_the_clock_runs(workspace: Workspace, home: Path)
 
 @pytest.mark.parametrize(
     ("neighbour", "waits"),
-    [(quiet.building, False), (quiet.writing, True), (quiet.measuring, True)],
+    [
+        (measurement_lock.compile_, False),
+        (measurement_lock.generate, True),
+        (measurement_lock.time_cpu, True),
+    ],
 )
-def test_beside_the_clock_of_a_device_only_programs_run(
+def test_during_a_timed_run_on_a_device_only_compilers_run(
     neighbour: Callable[[], AbstractContextManager[None]], waits: bool, home: Path
 ) -> None:
     entered = threading.Event()
@@ -268,7 +279,7 @@ def test_beside_the_clock_of_a_device_only_programs_run(
         with neighbour():
             entered.set()
 
-    with quiet.measuring_devices():
+    with measurement_lock.time_devices():
         other = threading.Thread(target=enter)
         other.start()
         assert entered.wait(0.2 if waits else 10) is not waits
@@ -276,7 +287,7 @@ def test_beside_the_clock_of_a_device_only_programs_run(
     other.join()
 
 
-def test_the_judge_is_quiet_around_the_clock_only(home: Path) -> None:
+def test_the_judge_holds_the_lock_during_timed_runs_only(home: Path) -> None:
     entered = []
 
     class Spy:
@@ -286,7 +297,7 @@ def test_the_judge_is_quiet_around_the_clock_only(home: Path) -> None:
         def __exit__(self, *_: object) -> None:
             entered.append("out")
 
-    with Judge(get_backend("cpp"), Settings(rounds=5), Spy) as judge:
+    with Judge(get_backend("cpp"), JudgeSettings(rounds=5), Spy) as judge:
         (entry,) = find_tasks((str(home / "one.py"),))
         task = next(describe_tasks(judge, [entry], "cpu")).task
         assert task is not None

@@ -1,4 +1,4 @@
-"""The real loop with a real judge, and an endpoint on the loopback that writes the kernels."""
+"""Campaigns with a real judge, and a local endpoint in place of language models."""
 
 import json
 from pathlib import Path
@@ -9,15 +9,18 @@ import pytest
 from generators.model import endpoint
 from generators.model.endpoint import Behaviour, Handler, Server, say, serving, status
 from judge.kernels import KERNEL, MODEL, TASK
-from kernelmill.campaign import Crew, Ending, Limits, Watcher, run_campaign
+from kernelmill.campaign import Components, Ending, RunLimits, Watcher, run_campaign
 from kernelmill.campaign.preflight import describe_tasks, find_tasks
-from kernelmill.errors import GeneratorUnavailable
+from kernelmill.generators.model.auditor import auditor_of
+from kernelmill.generators.model.call_problems import CallProblem
 from kernelmill.generators.model.generator import ModelGenerator
-from kernelmill.generators.model.problems import Problem
-from kernelmill.generators.model.settings import Model, ModelSettings, Patience, Price
 from kernelmill.judge import Judge
+from kernelmill.records.attempt import State
+from kernelmill.records.campaign import Campaign, EventKind
+from kernelmill.records.errors import GeneratorUnavailable
+from kernelmill.records.model_settings import Model, ModelSettings, Patience, Price
 from kernelmill.strategies import get_strategy
-from kernelmill.workspace import Campaign, State, Workspace
+from kernelmill.workspace import Workspace
 from samples import SETTINGS
 
 pytest.importorskip("openai", reason="needs kernelmill[models]")
@@ -43,7 +46,7 @@ def written(kernel: str) -> str:
 
 
 def writing(kernel: str = KERNEL) -> Behaviour:
-    """The kernel whole, in ever new words: where something is to be changed, that is a change."""
+    """The whole kernel with a new comment each time, so that it also counts as a change."""
 
     def behave(handler: Handler) -> None:
         number = len(handler.server.asked)
@@ -67,14 +70,14 @@ def begin(judge: Judge, workspace: Workspace, budget: int, tasks: int = 2) -> Ca
     return workspace.create_campaign(settings, list(describe_tasks(judge, entries, "cpu")))
 
 
-def crew(judge: Judge, server: Server, *names: str, **settings: object) -> Crew:
+def components(judge: Judge, server: Server, *names: str, **settings: object) -> Components:
     models = tuple(
         Model(name, "openai", server.address, max_tokens=MOST, price=PRICE)
         for name in names or ("m",)
     )
     generator = ModelGenerator()
     generator.use(ModelSettings(models, patience=PATIENCE, **settings))
-    return Crew(judge, generator, get_strategy("refine"))
+    return Components((judge,), generator, get_strategy("refine"), auditor_of(generator))
 
 
 def problems(workspace: Workspace, campaign: Campaign) -> list[str]:
@@ -95,16 +98,18 @@ def test_a_campaign_survives_a_hostile_endpoint(judge: Judge, workspace: Workspa
     )  # fmt: skip
     with serving(*hostile) as server:
         server.otherwise = writing()
-        ending = run_campaign(workspace, campaign, crew(judge, server), Limits(), Watcher())
+        ending = run_campaign(
+            workspace, campaign, components(judge, server), RunLimits(), Watcher()
+        )
         asked = len(server.asked)
     assert ending is Ending.COMPLETE
     assert workspace.totals(campaign).done == 8
     found = problems(workspace, campaign)
     assert len(found) == asked
     for problem in (
-        Problem.RATE_LIMITED, Problem.TIME_OUT, Problem.BROKEN_OFF, Problem.NOT_UNDERSTOOD,
-        Problem.EMPTY, Problem.TOO_LONG, Problem.NO_BLOCK, Problem.SERVER_ERROR,
-        Problem.BAD_REQUEST,
+        CallProblem.RATE_LIMITED, CallProblem.TIME_OUT, CallProblem.BROKEN_OFF, CallProblem.NOT_UNDERSTOOD,
+        CallProblem.EMPTY, CallProblem.TOO_LONG, CallProblem.NO_BLOCK, CallProblem.SERVER_ERROR,
+        CallProblem.BAD_REQUEST,
     ):  # fmt: skip
         assert problem in found
     attempts = [a for task in (1, 2) for a in workspace.attempts(campaign, task)]
@@ -121,38 +126,38 @@ def test_a_campaign_survives_a_hostile_endpoint(judge: Judge, workspace: Workspa
 
 
 @pytest.mark.parametrize("max_usd", [0.0, 0.05, 0.7, 1.5])
-def test_money_is_hard_whatever_an_endpoint_charges(
+def test_the_cost_limit_holds_whatever_an_endpoint_charges(
     judge: Judge, workspace: Workspace, max_usd: float
 ) -> None:
-    """Each answer is as dear as it can be: the bill at the other end is what counts."""
+    """Every answer costs its upper bound, by the server's own account."""
     campaign = begin(judge, workspace, budget=6)
 
-    def dearest(handler: Handler) -> None:
+    def most_expensive(handler: Handler) -> None:
         text = written(f"{KERNEL}// {len(handler.server.asked)}\n")
         say(text, tokens_in=len(handler.prompt.encode()), tokens_out=MOST)(handler)
 
     with serving() as server:
-        server.otherwise = dearest
-        limits = Limits(max_usd=max_usd)
-        ending = run_campaign(workspace, campaign, crew(judge, server), limits, Watcher())
+        server.otherwise = most_expensive
+        limits = RunLimits(max_usd=max_usd)
+        ending = run_campaign(workspace, campaign, components(judge, server), limits, Watcher())
         billed = sum(PRICE.cost(len(one.prompt.encode()), MOST) for one in server.asked)
     assert ending is Ending.OUT_OF_MONEY
     assert billed <= max_usd
-    said = [event.text for event in workspace.events(campaign) if event.kind == "no money"]
-    assert max_usd != 0.05 or "the next question may cost" in said[0]
+    said = [event.text for event in workspace.events(campaign) if event.kind is EventKind.NO_MONEY]
+    assert max_usd != 0.05 or "the next call may cost" in said[0]
     assert workspace.expenses(campaign).spent_usd == pytest.approx(billed)
-    assert workspace.totals(campaign).planned == 0
+    assert workspace.totals(campaign).claimed == 0
     assert bool(server.asked) == (max_usd > 0.5)
 
 
 def test_what_a_killed_attempt_cost_is_not_forgotten(judge: Judge, workspace: Workspace) -> None:
     campaign = begin(judge, workspace, budget=2)
-    lost = workspace.expenses(campaign).hold(0.6, None)
+    lost = workspace.expenses(campaign).reserve(0.6, None)
     assert lost is not None
     with serving() as server:
         server.otherwise = writing()
-        limits = Limits(max_usd=0.7)
-        ending = run_campaign(workspace, campaign, crew(judge, server), limits, Watcher())
+        limits = RunLimits(max_usd=0.7)
+        ending = run_campaign(workspace, campaign, components(judge, server), limits, Watcher())
         assert (ending, server.asked) == (Ending.OUT_OF_MONEY, [])
 
 
@@ -173,8 +178,8 @@ def test_an_objection_is_a_refusal_at_the_gate_of_integrity(
 
     with serving() as server:
         server.otherwise = behave
-        audited = crew(judge, server, audit=True)
-        run_campaign(workspace, campaign, audited, Limits(), Watcher())
+        audited = components(judge, server, audit=True)
+        run_campaign(workspace, campaign, audited, RunLimits(), Watcher())
         # Only what the rules let through and what builds is worth an audit.
         assert sum("You audit" in one.prompt for one in server.asked) == 2
     refused, passed = workspace.attempts(campaign, 1)
@@ -190,7 +195,7 @@ def test_a_campaign_that_is_repeated_asks_nobody_anew(judge: Judge, workspace: W
         server.otherwise = writing()
         for _ in range(2):
             campaign = begin(judge, workspace, budget=1, tasks=1)
-            run_campaign(workspace, campaign, crew(judge, server), Limits(), Watcher())
+            run_campaign(workspace, campaign, components(judge, server), RunLimits(), Watcher())
         assert len(server.asked) == 1
     first, second = workspace.campaigns()
     (before,), (after,) = (workspace.attempts(one, 1) for one in (first, second))
@@ -200,12 +205,12 @@ def test_a_campaign_that_is_repeated_asks_nobody_anew(judge: Judge, workspace: W
 
 
 def test_two_attempts_never_share_an_answer(judge: Judge, workspace: Workspace) -> None:
-    """Not even where they ask in the same words."""
+    """Not even where their prompts are identical."""
     campaign = begin(judge, workspace, budget=3, tasks=1)
     with serving() as server:
         server.otherwise = writing()
-        independent = crew(judge, server)._replace(strategy=get_strategy("best-of-n"))
-        run_campaign(workspace, campaign, independent, Limits(), Watcher())
+        independent = components(judge, server)._replace(strategy=get_strategy("best-of-n"))
+        run_campaign(workspace, campaign, independent, RunLimits(), Watcher())
         prompts = {one.prompt for one in server.asked}
         assert (len(prompts), len(server.asked)) == (1, 3)
     assert len({attempt.source for attempt in workspace.attempts(campaign, 1)}) == 3
@@ -217,10 +222,10 @@ def test_an_endpoint_that_is_gone_ends_the_campaign_and_loses_nothing(
     campaign = begin(judge, workspace, budget=2, tasks=1)
     with serving(writing(), status(401, "revoked")) as server:
         server.otherwise = writing()
-        workers = crew(judge, server)
+        workers = components(judge, server)
         with pytest.raises(GeneratorUnavailable, match="revoked"):
-            run_campaign(workspace, campaign, workers, Limits(), Watcher())
+            run_campaign(workspace, campaign, workers, RunLimits(), Watcher())
         totals = workspace.totals(campaign)
-        assert (totals.done, totals.planned) == (1, 0)
-        assert run_campaign(workspace, campaign, workers, Limits(), Watcher()) is Ending.COMPLETE
+        assert (totals.done, totals.claimed) == (1, 0)
+        assert run_campaign(workspace, campaign, workers, RunLimits(), Watcher()) is Ending.COMPLETE
     assert workspace.totals(campaign).done == 2

@@ -1,4 +1,4 @@
-"""The command as a user meets it."""
+"""The command line, run as a user runs it."""
 
 import json
 import os
@@ -54,10 +54,12 @@ def written(tmp_path: Path) -> Path:
 def test_mistakes_end_in_one_line_and_code_2(written: Path) -> None:
     assert "no suite" in one_line_error(run("verify", "nothing"))
     assert "no backend" in one_line_error(run("verify", "starter", "--backend", "abacus"))
-    assert "12 tasks for one candidate" in one_line_error(run("verify", "starter", written))
+    assert "starter is 12 tasks: name one of them, e.g. starter/" in one_line_error(
+        run("verify", "starter", written)
+    )
     task = written / "task.py"
     assert "no candidate" in one_line_error(run("verify", task, written / "nothing"))
-    assert "neither model.py nor kernel.cpp" in one_line_error(run("verify", task, written))
+    assert "has no model.py" in one_line_error(run("verify", task, written))
     assert "ships no examples" in one_line_error(run("verify", task))
 
 

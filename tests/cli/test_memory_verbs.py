@@ -1,4 +1,4 @@
-"""`kernelmill memory`, as a user types it."""
+"""`kernelmill memory`, run as a user runs it."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from cli.test_command_line import one_line_error, run
 from kernelmill.strategies.value import ValueDriven
 from kernelmill.workspace import Workspace
-from samples import SETTINGS, make_result, new_tasks
+from samples import SETTINGS, make_result, new_tasks, observing
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def learned(tmp_path: Path) -> Path:
         for ratio in (None, 2.0):
             claim = workspace.claim(campaign, 1)
             assert claim is not None
-            workspace.complete(claim, make_result(ratio, text=str(ratio)), ValueDriven().observe)
+            workspace.complete(claim, make_result(ratio, text=str(ratio)), observing(ValueDriven()))
     return tmp_path / "w"
 
 
@@ -42,4 +42,4 @@ def test_mistakes_about_memories(learned: Path, tmp_path: Path) -> None:
     assert "cannot write" in one_line_error(nowhere)
     (tmp_path / "text").write_text("hello")
     bad = run("memory", "import", tmp_path / "text", "--workspace", learned)
-    assert "no whole memory file" in one_line_error(bad)
+    assert "not a complete memory file" in one_line_error(bad)

@@ -1,4 +1,4 @@
-"""Models as a user meets them: options, mistakes, prompts, and keys that stay where they are."""
+"""Language models on the command line: options, errors, prompts, and keys that never leak."""
 
 import os
 import sqlite3
@@ -13,8 +13,9 @@ from generators.model import endpoint
 from generators.model.endpoint import Handler, say, serving, status
 from judge.kernels import KERNEL, MODEL, TASK
 from kernelmill.backends import get_backend
-from kernelmill.candidate import Candidate, Origin
-from kernelmill.judge import Judge, Settings
+from kernelmill.judge import Judge, JudgeSettings
+from kernelmill.records.attempt import State
+from kernelmill.records.candidate import Candidate, Origin
 from kernelmill.tasks import load_suite
 from kernelmill.workspace import Workspace
 
@@ -33,7 +34,7 @@ WHOLE = f"### model.py\n```python\n{MODEL}```\n\n### kernel.cpp\n```cpp\n{KERNEL
         (("--generator", "script:/no/such.toml"), "cannot read the script"),
         (
             ("--generator", "model", "--model", "m@ollama", "--max-usd", "1"),
-            "nobody knows the price of m",
+            "the price of m is unknown",
         ),
         (
             ("--generator", "model", "--model", "gpt-4o", "--max-usd", "0.01"),
@@ -55,7 +56,7 @@ def test_mistakes_are_said_before_anything_begins(
     ("behaviour", "words"),
     [
         (status(401, "wrong key"), "refuses the key in KERNELMILL_API_KEY: "),
-        (status(404, "no such model"), "knows no model 'm'"),
+        (status(404, "no such model"), "has no model 'm'"),
     ],
 )
 def test_a_wrong_key_or_name_fails_before_anything_begins(
@@ -140,8 +141,11 @@ def test_a_key_appears_nowhere(tmp_path: Path) -> None:
     for place, content in (*seen, *everything_in(tmp_path)):
         assert CANARY.encode() not in content, place
     with Workspace(tmp_path / "w") as workspace:
-        first = workspace.candidate(workspace.attempt(1))
-    assert first is not None and "[key]" in first.files["model.py"]
+        assert workspace.attempt(1).state is State.DECLINED
+        failed, leaking = workspace.calls(1)
+    assert (
+        "[key]" in failed.problem and "sent the key in KERNELMILL_API_KEY back" in leaking.problem
+    )
 
 
 @pytest.mark.compiler
@@ -152,7 +156,7 @@ def test_no_key_reaches_a_runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "task.py").write_text(TASK)
     telling = "import os\nraise RuntimeError(str(dict(os.environ)))\n"
     candidate = Candidate({"model.py": telling, "kernel.cpp": KERNEL}, Origin.MODEL)
-    with Judge(get_backend("cpp"), Settings(rounds=5, static_rules=False)) as judge:
+    with Judge(get_backend("cpp"), JudgeSettings(rounds=5, static_rules=False)) as judge:
         task = judge.describe(load_suite(str(tmp_path / "task.py"))[0])
         said = judge.verify(task, candidate).to_json().decode()
     assert "/a/place/to/find" in said
@@ -182,9 +186,9 @@ def test_a_campaign_with_a_model_is_resumed_with_it(tmp_path: Path) -> None:
         assert "declined: the optimizer's answers cannot be used: no block" in again.stdout
         assert len(server.asked) == 5
     shown = run("show", "2", "--workspace", tmp_path / "w").stdout
-    assert shown.count("asked m as optimizer: 100 tokens in, 10 out, unknown") == 2
+    assert shown.count("called m as optimizer: 100 tokens in, 10 out, unknown") == 2
     refused = run("resume", tmp_path / "w", "--budget", "3", "--max-usd", "1")
-    assert "nobody knows the price of m" in one_line_error(refused)
+    assert "the price of m is unknown" in one_line_error(refused)
 
 
 def test_what_would_be_sent_is_printed(tmp_path: Path) -> None:

@@ -1,33 +1,41 @@
-"""What a campaign says while it runs."""
+"""Progress of a campaign on a console."""
 
 import io
+from pathlib import Path
 
 import msgspec
 from rich.console import Console
 from rich.live import Live
 
-from kernelmill.campaign import Limits
-from kernelmill.cli.progress import LiveWatcher, PlainWatcher, left
-from kernelmill.strategies.conformance import make_attempt
-from kernelmill.workspace import Campaign, CampaignTask, State, Totals
+from kernelmill.campaign import RunLimits
+from kernelmill.cli.progress import LiveWatcher, PlainWatcher, remaining
+from kernelmill.conformance.histories import make_attempt
+from kernelmill.records.attempt import State
+from kernelmill.records.campaign import Campaign, CampaignTask, Totals
 from samples import SETTINGS
 
 CAMPAIGN = Campaign(1, "now", SETTINGS)
 TOTALS = Totals(2, 0, 1, 1, 0.25, 0, 0.25, 0.0, 0.0)
 
 
-def test_lines_where_nobody_looks() -> None:
+def test_one_line_per_attempt_where_the_output_is_no_terminal() -> None:
     output = io.StringIO()
-    watcher = PlainWatcher(Console(file=output, width=200), CAMPAIGN, Limits(max_usd=1.0))
+    watcher = PlainWatcher(Console(file=output, width=200))
+    tasks = [CampaignTask(0, "suite/task", 1, None, None, None)]
+    tasks.append(CampaignTask(1, "broken", None, "no [Model]", None, None))
+    watcher.loading(1, 2)
+    watcher.begun(Path("w"), CAMPAIGN, tasks, RunLimits(max_usd=1.0))
     watcher.finished(make_attempt(1, State.REFUSED), False, TOTALS)
     watcher.finished(make_attempt(2, State.PASSED, 2.0), True, TOTALS)
     watcher.set_aside("suite/task", "declined: no [idea]")
     watcher.stopping(2)
     assert output.getvalue().splitlines() == [
+        "campaign 1 in w",
+        "set aside: broken: no [Model]",
         "suite/task 1/4: refused: correctness: numerical: wrong (1 solved, 0.75 USD left)",
         "suite/task 2/4: passed, 2.00x the baseline, new best (1 solved, 0.75 USD left)",
-        "suite/task: set aside: declined: no [idea]",
-        "finishing 2 attempts; nothing more begins",
+        "set aside: suite/task: declined: no [idea]",
+        "finishing 2 attempts under way; no further attempt begins",
     ]
 
 
@@ -37,19 +45,23 @@ def test_a_live_table_shows_what_fits() -> None:
     names = ["suite/task", *(f"suite/other{number}" for number in range(50))]
     tasks = [CampaignTask(n, name, n, None, None, None) for n, name in enumerate(names)]
     with Live(console=console, auto_refresh=False) as live:
-        watcher = LiveWatcher(console, CAMPAIGN, tasks, Limits(max_minutes=5), live)
+        watcher = LiveWatcher(console, live)
+        watcher.loading(3, 51)
+        live.refresh()
+        watcher.begun(Path("w"), CAMPAIGN, tasks, RunLimits(max_minutes=5))
         watcher.working("suite/task", "judging")
         watcher.finished(make_attempt(2, State.PASSED, 2.0), True, TOTALS)
         watcher.set_aside("suite/other7", "declined")
         watcher.stopping(1)
         live.refresh()
     shown = output.getvalue()
+    assert "loading tasks: 3 of 51" in shown
     assert "2.00x" in shown and "2/4" in shown and "suite/other7" in shown
     assert "suite/other49" not in shown
     assert "Ctrl-C again" in shown
 
 
-def test_time_and_money_left() -> None:
-    assert "cost unknown" in left(Limits(), msgspec.structs.replace(TOTALS, unpriced=1))
-    assert "0.25 USD spent" in left(Limits(), TOTALS)
-    assert "min left" in left(Limits(max_minutes=5), TOTALS)
+def test_remaining_time_and_cost() -> None:
+    assert "cost unknown" in remaining(RunLimits(), msgspec.structs.replace(TOTALS, unpriced=1))
+    assert "0.25 USD spent" in remaining(RunLimits(), TOTALS)
+    assert "min left" in remaining(RunLimits(max_minutes=5), TOTALS)

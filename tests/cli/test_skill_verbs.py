@@ -1,4 +1,4 @@
-"""`kernelmill skills`, as a user types it."""
+"""`kernelmill skills`, run as a user runs it."""
 
 from pathlib import Path
 
@@ -6,14 +6,16 @@ import msgspec
 import pytest
 
 from cli.test_command_line import one_line_error, run
-from kernelmill.generators.base import Draft, Parent, Proposal, Stage
-from kernelmill.generators.planning import Diagnosis, Guidance, Method
+from kernelmill.records.attempt import Result, Seconds
+from kernelmill.records.campaign import NewTask
+from kernelmill.records.guidance import Diagnosis, Guidance, Method
+from kernelmill.records.proposal import Draft, Parent, Proposal, Stage
+from kernelmill.records.task import Task
 from kernelmill.skills.library import load_library
-from kernelmill.skills.lint import lint
+from kernelmill.skills.lint import lint_library
 from kernelmill.strategies.skill import SkillDriven
-from kernelmill.tasks.task import Task
-from kernelmill.workspace import NewTask, Result, Seconds, Workspace
-from samples import SETTINGS, make_verdict
+from kernelmill.workspace import Workspace
+from samples import SETTINGS, make_verdict, observing
 from skills.helpers import PARALLEL, SERIAL, VECTORS, candidate, plan, task
 
 PLANNED, CHANGED, REPAIRED = 2, 3, 4
@@ -51,7 +53,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
             parent = None if start is None else parent_of(workspace, start)
             proposal = Proposal(TASK, "cpp", Stage.REFINE, 1, parent, guidance=allowed)
             result = Result(proposal, Seconds(), draft, make_verdict(ratio))
-            workspace.complete(claim, result, SkillDriven().observe)
+            workspace.complete(claim, result, observing(SkillDriven()))
     return folder
 
 
@@ -62,7 +64,7 @@ def test_methods_are_listed_by_backend() -> None:
 
 
 def test_the_shipped_skills_pass_and_a_hole_does_not(tmp_path: Path) -> None:
-    assert "nothing to complain of" in run("skills", "lint").stdout
+    assert "no findings" in run("skills", "lint").stdout
     (tmp_path / "rules").mkdir()
     (tmp_path / "rules" / "mine.yaml").write_text(
         "backends: [cpp]\nadditions: {nowhere: [guess]}\n"
@@ -98,7 +100,7 @@ def test_what_was_faster_becomes_a_method(made: Path, tmp_path: Path) -> None:
     options = ("--workspace", made, "--folder", mine, "--name", "thread-and-vector")
     assert "edit it" in run("skills", "accept", CHANGED, *options).stdout
     library = load_library(mine)
-    assert lint(library) == []
+    assert lint_library(library) == []
     method = library.methods["thread-and-vector"]
     part = method.front.backends["cpp"]
     assert part.decisions == {"parallel": "outer"}

@@ -1,4 +1,4 @@
-"""Documentation is run, not believed."""
+"""The documentation: examples run, links lead somewhere, generated pages are current."""
 
 import re
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 
 PROJECT = Path(__file__).parent.parent.parent
 PAGES = sorted(
-    [PROJECT / "README.md", PROJECT / "CONTRIBUTING.md", *(PROJECT / "docs").glob("*.md")]
+    [PROJECT / "README.md", PROJECT / "CONTRIBUTING.md", *(PROJECT / "docs").rglob("*.md")]
 )
 
 
@@ -30,7 +30,7 @@ def test_the_list_of_exploits_is_current() -> None:
     assert (PROJECT / "docs" / "exploits.md").read_text() == reference(), "run `make docs`"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
         if not target.startswith("https://"):
@@ -38,13 +38,22 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 @pytest.mark.compiler
-def test_the_library_example_runs() -> None:
-    (example,) = re.findall(
-        r"```python\n(.*?)```", (PROJECT / "docs" / "judge.md").read_text(), re.S
-    )
-    done = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("True ")
+def test_the_example_of_an_open_judge_runs() -> None:
+    (example,) = python_blocks("judge.md")
+    assert run_python(example).startswith("True ")
+
+
+@pytest.mark.compiler
+@pytest.mark.isolation
+def test_the_examples_of_the_library_run() -> None:
+    verify, campaign = python_blocks("library.md")
+    outcome, speed = run_python(verify).splitlines()
+    assert outcome == "passed"
+    assert re.fullmatch(r"[\d.]+x \[[\d.]+, [\d.]+\] over eager", speed)
+    ending, attempt, files, _ = run_python(campaign).splitlines()
+    assert ending.startswith("complete")
+    assert attempt == "attempt 1: passed"
+    assert "kernel.cpp" in files
 
 
 @pytest.mark.compiler
@@ -60,7 +69,7 @@ def test_the_candidate_example_builds_and_passes(tmp_path: Path) -> None:
 
 
 def test_the_task_example_is_a_task(tmp_path: Path) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", (PROJECT / "docs" / "tasks.md").read_text(), re.S)
+    (code,) = python_blocks("tasks.md")
     (tmp_path / "task.py").write_text(code)
     command = [sys.executable, "-m", "kernelmill", "tasks", "show", tmp_path / "task.py"]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -69,12 +78,13 @@ def test_the_task_example_is_a_task(tmp_path: Path) -> None:
 
 
 def test_the_example_of_a_workspace_runs() -> None:
-    done = run_python_of("workspace.md")
-    assert done.stdout == "0 campaigns\n", done.stderr
+    (example,) = python_blocks("workspace.md")
+    assert run_python(example) == "0 campaigns\n"
 
 
 def test_the_example_of_a_strategy_conforms(tmp_path: Path) -> None:
-    (tmp_path / "test_afresh.py").write_text(python_of("strategies.md"))
+    (example,) = python_blocks("strategies.md")
+    (tmp_path / "test_afresh.py").write_text(example)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stdout
@@ -91,11 +101,11 @@ def test_every_verb_in_the_page_on_campaigns_is_one() -> None:
             assert option in usage
 
 
-def python_of(page: str) -> str:
-    (code,) = re.findall(r"```python\n(.*?)```", (PROJECT / "docs" / page).read_text(), re.S)
-    return str(code)
+def python_blocks(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (PROJECT / "docs" / page).read_text(), re.S)
 
 
-def run_python_of(page: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", python_of(page)]
-    return subprocess.run(command, capture_output=True, text=True)
+def run_python(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kernelmill.backends.scaffolding import scaffold
-from kernelmill.errors import UsageError
+from kernelmill.records.errors import UsageError
 
 PAGE = (Path(__file__).parents[2] / "docs" / "new-backend.md").read_text()
 INSTALL = "pip install -e '.[test]'"

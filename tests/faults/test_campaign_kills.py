@@ -52,7 +52,7 @@ def run_arguments(budget: int) -> tuple[str, ...]:
 
 def done_attempts(home: Path) -> dict[int, str]:
     connection = sqlite3.connect(home / "w" / "kernelmill.db", timeout=60)
-    rows = connection.execute("SELECT id, done_at FROM attempts WHERE state != 'planned'")
+    rows = connection.execute("SELECT id, done_at FROM attempts WHERE state != 'claimed'")
     done = dict(rows.fetchall())
     assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
@@ -73,12 +73,12 @@ def wait_for_the_first_attempt(home: Path, victim: subprocess.Popen[str]) -> Non
 
 
 def test_a_killed_campaign_is_resumed(home: Path) -> None:
-    dice = random.Random(3)
+    rng = random.Random(3)
     victim = start(home, *run_arguments(BUDGET))
     wait_for_the_first_attempt(home, victim)
     known: dict[int, str] = {}
     for _ in range(KILLS):
-        time.sleep(dice.uniform(0.0, 6.0))
+        time.sleep(rng.uniform(0.0, 6.0))
         victim.kill()
         victim.communicate()
         done = done_attempts(home)
@@ -90,7 +90,7 @@ def test_a_killed_campaign_is_resumed(home: Path) -> None:
     assert known.items() <= done_attempts(home).items()
     with Workspace(home / "w") as workspace:
         campaign = workspace.campaign()
-        assert workspace.totals(campaign).planned == 0
+        assert workspace.totals(campaign).claimed == 0
         for entry in workspace.tasks(campaign):
             assert entry.task is not None
             numbers = [a.number for a in workspace.attempts(campaign, entry.task)]
@@ -108,7 +108,7 @@ def test_two_campaigns_share_a_workspace(home: Path) -> None:
         assert len(campaigns) == 2
         for campaign in campaigns:
             totals = workspace.totals(campaign)
-            assert (totals.done, totals.planned) == (4, 0)
+            assert (totals.done, totals.claimed) == (4, 0)
     assert len(done_attempts(home)) == 8
 
 
@@ -118,7 +118,7 @@ def test_one_interrupt_ends_in_order_and_two_at_once(home: Path) -> None:
     victim.send_signal(signal.SIGINT)
     output, _ = victim.communicate()
     assert victim.returncode == 130, output
-    assert "to go on: kernelmill resume w --campaign 1" in output
+    assert "to continue: kernelmill resume w --campaign 1" in output
     assert (home / "w" / "report.html").is_file()
     assert list((home / "w" / "best").iterdir())
     before = done_attempts(home)

@@ -1,4 +1,4 @@
-"""Kill -9 of judge, warm process, warden, runner and compiler: nothing is left, nothing is lost."""
+"""Kill -9 of judge, warm process, supervisor, runner and compiler: nothing is left, nothing is lost."""
 
 import os
 import random
@@ -12,7 +12,7 @@ import pytest
 
 from judge.kernels import TASK
 from kernelmill.sandbox import syscalls
-from kernelmill.sandbox.warden import _descendants
+from kernelmill.sandbox.processes import descendants
 
 pytestmark = [pytest.mark.compiler, pytest.mark.isolation, pytest.mark.timeout(3600)]
 
@@ -54,7 +54,7 @@ def answer(victim: subprocess.Popen[str]) -> str:
 
 
 def family(root: int) -> list[int]:
-    return [root, *_descendants(root)]
+    return [root, *descendants(root)]
 
 
 def wait_until_gone(processes: set[int]) -> set[int]:
@@ -89,11 +89,11 @@ def assert_nothing_is_left(home: Path, mounts: str) -> None:
 def test_killing_the_judge_leaves_nothing(task: Path) -> None:
     syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
     mounts = Path("/proc/self/mounts").read_text()
-    dice = random.Random(1)
+    rng = random.Random(1)
     for number in range(KILLS):
         victim = start(task, f"judge{number}")
         ask(victim, 1000)
-        time.sleep(dice.uniform(0.2, 7.0))
+        time.sleep(rng.uniform(0.2, 7.0))
         seen = set(family(victim.pid))
         victim.kill()
         victim.communicate()
@@ -103,15 +103,15 @@ def test_killing_the_judge_leaves_nothing(task: Path) -> None:
 
 
 def test_killing_anything_else_costs_one_verdict_at_most(task: Path) -> None:
-    dice = random.Random(2)
+    rng = random.Random(2)
     victim = start(task, "others")
     ask(victim)
     assert answer(victim) == "passed\n"
     for _ in range(KILLS):
         ask(victim)
-        time.sleep(dice.uniform(0.0, 1.0))
+        time.sleep(rng.uniform(0.0, 1.0))
         others = [pid for pid in family(victim.pid) if pid != victim.pid]
-        os.kill(dice.choice(others), signal.SIGKILL)
+        os.kill(rng.choice(others), signal.SIGKILL)
         hit = answer(victim)
         ask(victim)
         # A kill behind the verdict falls on the next one.

@@ -7,10 +7,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from judge.kernels import KERNEL, candidate
 from kernelmill.backends import get_backend
-from kernelmill.judge import Judge, Settings
+from kernelmill.judge import Judge, JudgeSettings
 from kernelmill.tasks import load_suite
 
-with Judge(get_backend("cpp"), Settings(rounds=5, seconds=20.0)) as judge:
+with Judge(get_backend("cpp"), JudgeSettings(rounds=5, seconds=20.0)) as judge:
     task = judge.describe(load_suite(sys.argv[1])[0])
     for number, _ in enumerate(sys.stdin):
         # Another text each time, so that the compiler has work to do.

@@ -1,4 +1,4 @@
-"""Judges on the device, one a backend and strictness, for all tests here."""
+"""Judges for GPU tests, one per backend, with and without static rules."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -6,15 +6,16 @@ from functools import cache
 import pytest
 
 from kernelmill.backends import get_backend
-from kernelmill.judge import Judge, Settings
-from kernelmill.tasks import Task, load_suite
+from kernelmill.judge import Judge, JudgeSettings
+from kernelmill.records.task import Task
+from kernelmill.tasks import load_suite
 
 JudgeFor = Callable[..., Judge]
 
 
 @pytest.fixture(scope="session")
 def judge_for() -> Iterator[JudgeFor]:
-    """The judge of a backend, with or without static rules; a device has room for one."""
+    """The judge of a backend, with or without static rules; a device can hold one at a time."""
     opened: dict[tuple[str, bool], Judge] = {}
 
     def open_judge(backend: str, static_rules: bool = True) -> Judge:
@@ -23,7 +24,7 @@ def judge_for() -> Iterator[JudgeFor]:
             for judge in opened.values():
                 judge.close()
             opened.clear()
-            settings = Settings(rounds=16, seconds=5.0, static_rules=static_rules)
+            settings = JudgeSettings(rounds=16, seconds=5.0, static_rules=static_rules)
             opened[wanted] = Judge(get_backend(backend), settings)
         return opened[wanted]
 

@@ -1,6 +1,6 @@
-"""Ways to fool an evaluator that need a GPU, or have a form of their own there: all refused.
+"""Attacks on the judge that need a GPU, or take another form there: all are refused.
 
-The same form as the attacks on the processor, with the backend named.
+They have the same form as the attacks on the CPU, and also name a backend.
 """
 
 import tomllib
@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from gpu.conftest import JudgeFor, described
-from kernelmill.candidate import Origin, read_candidate
-from kernelmill.judge import Gate
+from kernelmill.backends.reading import read_candidate
+from kernelmill.records.candidate import Origin
+from kernelmill.records.verdict import Gate
 
 pytestmark = [pytest.mark.gpu, pytest.mark.isolation]
 

@@ -1,4 +1,4 @@
-"""The shipped kernels for GPUs are honest, and nothing in the judge mistakes them for else."""
+"""The shipped GPU kernels pass every gate."""
 
 from pathlib import Path
 
@@ -6,7 +6,8 @@ import pytest
 
 from gpu.conftest import JudgeFor, described
 from kernelmill.backends import get_backend
-from kernelmill.candidate import Origin, read_candidate
+from kernelmill.backends.reading import read_candidate
+from kernelmill.records.candidate import Origin
 
 pytestmark = pytest.mark.gpu
 

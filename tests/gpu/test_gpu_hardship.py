@@ -1,4 +1,4 @@
-"""Candidates that crash, hang or eat the device cost one runner each, and nobody else."""
+"""Candidates that crash, hang or exhaust the device cost one runner each, and no more."""
 
 import os
 import subprocess
@@ -10,12 +10,16 @@ import pytest
 
 from gpu.conftest import described
 from kernelmill.backends import get_backend
-from kernelmill.campaign import Crew, Ending, Limits, Watcher, run_campaign
-from kernelmill.candidate import Candidate, Origin, read_candidate
-from kernelmill.generators.base import Draft, Generator, Proposal
-from kernelmill.judge import Judge, Settings
+from kernelmill.backends.reading import read_candidate
+from kernelmill.campaign import Components, Ending, RunLimits, Watcher, run_campaign
+from kernelmill.generators.base import Generator
+from kernelmill.judge import Judge, JudgeSettings
+from kernelmill.records.attempt import State, VerdictKind
+from kernelmill.records.campaign import NewTask
+from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.proposal import Draft, Proposal
 from kernelmill.strategies import get_strategy
-from kernelmill.workspace import NewTask, State, VerdictKind, Workspace
+from kernelmill.workspace import Workspace
 from samples import SETTINGS
 
 pytestmark = pytest.mark.gpu
@@ -28,7 +32,7 @@ ALLOCATE = "y = torch.empty_like(x)"
 
 class Hardship(NamedTuple):
     kind: str
-    """Of the feedback that it must lead to."""
+    """The kind of the feedback that it must lead to."""
     changes: dict[str, str]
 
 
@@ -66,7 +70,7 @@ ATTEMPTS = int(os.environ.get("KERNELMILL_HARDSHIPS", "16"))
 
 
 class Hardships(Generator):
-    """One after the other, and an honest kernel after all of them."""
+    """Every hardship in turn, then a correct kernel."""
 
     name = "hardships"
 
@@ -91,7 +95,7 @@ def edited(hardship: Hardship | None) -> Candidate:
 
 def test_a_campaign_of_hardships_ends_and_leaves_the_device_clean(tmp_path: Path) -> None:
     before = used_bytes()
-    settings = Settings(rounds=16, seconds=3.0, static_rules=False)
+    settings = JudgeSettings(rounds=16, seconds=3.0, static_rules=False)
     asked = msgspec.structs.replace(SETTINGS, backend="triton", budget=ATTEMPTS, compiled=False)
     with (
         Judge(get_backend("triton"), settings) as judge,
@@ -99,8 +103,10 @@ def test_a_campaign_of_hardships_ends_and_leaves_the_device_clean(tmp_path: Path
     ):
         task = described(judge, "starter/gelu")
         campaign = workspace.create_campaign(asked, [NewTask(task.id, task)])
-        crew = Crew(judge, Hardships(), get_strategy("best-of-n"))
-        assert run_campaign(workspace, campaign, crew, Limits(), Watcher()) is Ending.COMPLETE
+        components = Components((judge,), Hardships(), get_strategy("best-of-n"))
+        assert (
+            run_campaign(workspace, campaign, components, RunLimits(), Watcher()) is Ending.COMPLETE
+        )
         (entry,) = workspace.tasks(campaign)
         attempts = workspace.attempts(campaign, entry.task or 0)
         assert len(attempts) == ATTEMPTS
@@ -108,9 +114,9 @@ def test_a_campaign_of_hardships_ends_and_leaves_the_device_clean(tmp_path: Path
             hardship = hardship_of(attempt.number)
             verdict = workspace.verdict(attempt.id, VerdictKind.FIRST)
             assert verdict is not None
-            said = [feedback.text() for feedback in verdict.feedback]
-            assert attempt.state is (State.REFUSED if hardship else State.PASSED), said
-            assert hardship is None or verdict.feedback[0].kind == hardship.kind, said
+            texts = [feedback.text() for feedback in verdict.feedback]
+            assert attempt.state is (State.REFUSED if hardship else State.PASSED), texts
+            assert hardship is None or verdict.feedback[0].kind == hardship.kind, texts
     assert used_bytes() - before < SLACK
 
 

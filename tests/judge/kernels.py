@@ -1,6 +1,6 @@
 """Small candidates for tests, made from parts."""
 
-from kernelmill.candidate import Candidate, Origin
+from kernelmill.records.candidate import Candidate, Origin
 
 TASK = '''
 """Twice the input plus a bias."""

@@ -1,4 +1,4 @@
-"""Task files that cannot be used: each gets one clear line, and nothing is lost."""
+"""Task files that cannot be used: each is refused with one clear line."""
 
 from pathlib import Path
 
@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from judge.kernels import TASK
-from kernelmill.errors import KernelmillError, TaskError, UsageError
 from kernelmill.judge import Judge
+from kernelmill.records.errors import KernelmillError, TaskError, UsageError
 from kernelmill.tasks import load_suite, prober
 
 GOOD_TAIL = "\ndef get_init_inputs():\n    return [features]\n"

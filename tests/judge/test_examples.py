@@ -1,12 +1,13 @@
-"""The shipped kernels are honest, and nothing in the judge mistakes them for anything else."""
+"""The shipped CPU kernels pass every gate."""
 
 from pathlib import Path
 
 import pytest
 
 from kernelmill.backends.cpp.backend import CppBackend
-from kernelmill.candidate import Origin, read_candidate
+from kernelmill.backends.reading import read_candidate
 from kernelmill.judge import Judge
+from kernelmill.records.candidate import Origin
 from kernelmill.tasks import load_suite
 
 pytestmark = pytest.mark.compiler

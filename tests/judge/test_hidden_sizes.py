@@ -1,13 +1,13 @@
-"""Hidden sizes: secret, and the same for everybody who asks in one process."""
+"""Hidden sizes: secret, and the same everywhere in one process."""
 
 from collections.abc import Mapping
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelmill.judge.hidden_sizes import draw_again, drawn, with_drawn_sizes
-from kernelmill.tasks.task import Task, Variant
-from kernelmill.tensors.layout import Node
+from kernelmill.judge.hidden_sizes import reject_sizes, secret_variant, with_secret_sizes
+from kernelmill.records.task import Task, Variant
+from kernelmill.records.tensors import Node
 
 NOTHING = Node(items=())
 SIZES = st.dictionaries(st.sampled_from("abc"), st.integers(0, 10_000) | st.floats(0, 1))
@@ -23,7 +23,7 @@ def task_of(source: str, *hidden: Mapping[str, int | float]) -> Task:
 
 @given(st.text(), st.lists(SIZES, max_size=3))
 def test_sizes_stay_between_half_and_whole(source: str, hidden: list[dict[str, float]]) -> None:
-    task = with_drawn_sizes(task_of(source, *hidden))
+    task = with_secret_sizes(task_of(source, *hidden))
     assert task.shown == task_of(source).shown
     for given_sizes, variant in zip(hidden, task.hidden, strict=True):
         assert variant.hidden and variant.constants.keys() == given_sizes.keys()
@@ -35,22 +35,24 @@ def test_sizes_stay_between_half_and_whole(source: str, hidden: list[dict[str, f
 
 
 @given(st.text())
-def test_who_asks_again_gets_the_same(source: str) -> None:
+def test_the_same_sizes_are_drawn_every_time(source: str) -> None:
     task = task_of(source, {"a": 4096, "b": 777})
-    assert drawn(task, 0) == drawn(task, 0) == with_drawn_sizes(task).hidden[0]
+    assert secret_variant(task, 0) == secret_variant(task, 0) == with_secret_sizes(task).hidden[0]
 
 
-def test_sizes_that_do_not_go_are_drawn_again_and_the_files_own_are_the_last() -> None:
+def test_rejected_sizes_are_drawn_again_and_the_files_own_come_last() -> None:
     task = task_of("refused", {"a": 1 << 30})
-    seen = [drawn(task, 0).constants["a"]]
-    while draw_again(task, 0):
-        seen.append(drawn(task, 0).constants["a"])
+    seen = [secret_variant(task, 0).constants["a"]]
+    while reject_sizes(task, 0):
+        seen.append(secret_variant(task, 0).constants["a"])
     assert len(set(seen)) == 4
     assert seen[-1] == 1 << 30
-    assert drawn(task, 0) == task.hidden[0]
+    assert secret_variant(task, 0) == task.hidden[0]
 
 
 def test_tasks_and_variants_have_sizes_of_their_own() -> None:
     first, second = (task_of(source, {"a": 1 << 30}, {"a": 1 << 30}) for source in ("x", "y"))
-    sizes = {drawn(task, number).constants["a"] for task in (first, second) for number in (0, 1)}
+    sizes = {
+        secret_variant(task, number).constants["a"] for task in (first, second) for number in (0, 1)
+    }
     assert len(sizes) == 4

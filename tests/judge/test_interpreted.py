@@ -1,4 +1,4 @@
-"""Triton kernels on a machine without a GPU: the interpreter says whether they are right."""
+"""Triton kernels on a machine without a GPU: checked by the interpreter, and not timed."""
 
 import importlib.util
 from collections.abc import Iterator
@@ -6,9 +6,10 @@ from collections.abc import Iterator
 import pytest
 
 from kernelmill.backends import get_backend
-from kernelmill.backends.base import Device
-from kernelmill.candidate import Candidate, Origin, read_candidate
-from kernelmill.judge import Gate, Judge, Settings
+from kernelmill.backends.reading import read_candidate
+from kernelmill.judge import Judge, JudgeSettings
+from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.verdict import Gate
 from kernelmill.tasks import load_suite
 
 pytestmark = pytest.mark.skipif(
@@ -19,14 +20,14 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def interpreting() -> Iterator[Judge]:
     backend = get_backend("triton")
-    if backend.device is not Device.CPU:
+    if backend.device_kind != "cpu":
         pytest.skip("there is a GPU here: make test-gpu judges on it")
-    with Judge(backend, Settings(seconds=60.0)) as judge:
+    with Judge(backend, JudgeSettings(seconds=60.0)) as judge:
         yield judge
 
 
 @pytest.mark.parametrize("name", ["gelu", "layer_norm", "softmax"])
-def test_an_honest_kernel_is_right_and_not_timed(interpreting: Judge, name: str) -> None:
+def test_a_correct_kernel_passes_and_is_not_timed(interpreting: Judge, name: str) -> None:
     task = interpreting.describe(load_suite(f"starter/{name}")[0])
     example = read_candidate(interpreting.backend.examples() / "starter" / name, Origin.FILE)
     verdict = interpreting.verify(task, example)

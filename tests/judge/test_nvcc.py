@@ -7,7 +7,8 @@ import pytest
 
 from kernelmill.backends import get_backend
 from kernelmill.backends.base import BuildFailed
-from kernelmill.candidate import Candidate, Origin, read_candidate
+from kernelmill.backends.reading import read_candidate
+from kernelmill.records.candidate import Candidate, Origin
 from kernelmill.sandbox import Zygote
 
 pytestmark = pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc, of NVIDIA's CUDA")

@@ -1,4 +1,4 @@
-"""Candidates of every kind, and the verdict each deserves."""
+"""Verdicts on correct candidates, and on every kind of mistake."""
 
 from pathlib import Path
 
@@ -6,10 +6,12 @@ import msgspec
 import pytest
 
 from judge.kernels import KERNEL, TASK, candidate
-from kernelmill.candidate import Candidate, Origin
-from kernelmill.errors import BackendUnavailable
-from kernelmill.judge import Gate, Judge, Verdict
-from kernelmill.tasks import Task, load_suite
+from kernelmill.judge import Judge
+from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.errors import BackendUnavailable
+from kernelmill.records.task import Task
+from kernelmill.records.verdict import Gate, Verdict
+from kernelmill.tasks import load_suite
 
 pytestmark = pytest.mark.compiler
 
@@ -27,11 +29,11 @@ def test_an_honest_kernel_passes(judge: Judge, task: Task) -> None:
     assert verdict.gate is Gate.LATENCY
     assert len(verdict.trials) >= 5
     assert any(trial.hidden for trial in verdict.trials)
-    assert {trial.flavour for trial in verdict.trials} == {
+    assert {trial.distribution for trial in verdict.trials} == {
         "plain", "symmetric", "heavy", "large", "shifted", "hollow",
     }  # fmt: skip
     assert verdict.latency is not None
-    assert verdict.latency.over_eager.low <= verdict.latency.over_eager.ratio
+    assert verdict.latency.over_baseline.low <= verdict.latency.over_baseline.ratio
     assert Verdict.from_json(verdict.to_json()) == verdict
 
 
@@ -61,7 +63,7 @@ def test_several_files_and_headers(judge: Judge, task: Task) -> None:
     assert judge.verify(task, parts).passed
 
 
-def test_compile_joins_when_asked(judge: Judge, task: Task) -> None:
+def test_torch_compile_is_a_baseline_where_wanted(judge: Judge, task: Task) -> None:
     verdict = judge.verify(task, candidate(), compiled=True)
     assert verdict.latency is not None
     assert verdict.latency.over_compile is not None
@@ -179,7 +181,7 @@ def test_a_kernel_that_never_ends(
 
 
 def test_hidden_shapes_stay_hidden(judge: Judge, task: Task) -> None:
-    """A kernel that is right on the shown shape only learns that, and no more."""
+    """Feedback on a kernel that is wrong for a hidden shape does not say which shape."""
     verdict = judge.verify(
         task, candidate(kernel=("c < cols;", "c < (rows == 64 ? cols : cols - 1);"))
     )
@@ -197,7 +199,7 @@ def test_the_judge_goes_on_after_every_kind_of_failure(judge: Judge, task: Task)
         assert judge.verify(task, candidate()).passed
 
 
-def test_a_missing_compiler_is_said_by_name(
+def test_a_missing_compiler_is_named(
     judge: Judge, task: Task, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -1,7 +1,7 @@
-"""A real language model over HTTP, small enough for any machine: the whole way has to hold.
+"""The model generator with a real language model over HTTP, small enough for any machine.
 
-It cannot write kernels. It says too much, stops too early and forgets what it was asked for: that
-is what it is here for.
+The model cannot write kernels. Its answers are too long, cut short or beside the point: these tests
+show that a campaign survives such answers.
 """
 
 import importlib.util
@@ -16,16 +16,18 @@ import pytest
 
 from generators.model.test_roles import propose
 from judge.kernels import TASK
-from kernelmill.generators.base import Declined, Proposal
-from kernelmill.generators.calls import Call
+from kernelmill.generators.base import Declined
+from kernelmill.generators.model.auditor import auditor_of
+from kernelmill.generators.model.call_problems import CallProblem
 from kernelmill.generators.model.generator import ModelGenerator
-from kernelmill.generators.model.problems import Problem
-from kernelmill.generators.model.settings import Model, ModelSettings, Price
+from kernelmill.records.model_calls import ModelCall
+from kernelmill.records.model_settings import Model, ModelSettings, Price
+from kernelmill.records.proposal import Proposal
 from kernelmill.workspace import Workspace
 
 pytestmark = [pytest.mark.local_model, pytest.mark.timeout(900)]
 PRICE = Price(1.0, 2.0)
-KNOWN = tuple(Problem)
+KNOWN = tuple(CallProblem)
 
 
 @pytest.fixture(scope="session")
@@ -61,14 +63,14 @@ def generator(address: str, max_tokens: int) -> ModelGenerator:
     return made
 
 
-def asked(generator: ModelGenerator, proposal: Proposal) -> tuple[Call, ...]:
+def asked(generator: ModelGenerator, proposal: Proposal) -> tuple[ModelCall, ...]:
     try:
         return generator.write(proposal).calls
     except Declined as declined:
         return declined.calls
 
 
-def check(calls: tuple[Call, ...], max_tokens: int) -> None:
+def check(calls: tuple[ModelCall, ...], max_tokens: int) -> None:
     assert calls
     for call in calls:
         assert call.problem.startswith(("", *KNOWN))
@@ -86,19 +88,19 @@ def test_a_role_gets_a_real_answer(address: str, proposal: Proposal, first: str)
     calls = asked(generator(address, 60), proposal)
     check(calls, 60)
     assert calls[0].role == first
-    # What it says cannot be used; it is told so once, and that is paid for too.
+    # The answer is unusable: a correction is asked for once, and is paid for too.
     assert len(calls) >= 2 or calls[0].problem == ""
 
 
 def test_an_answer_that_is_cut_short_is_noticed(address: str) -> None:
     calls = asked(generator(address, 8), propose(parent=False))
     check(calls, 8)
-    assert [call.problem.partition(":")[0] for call in calls] == [Problem.CUT_SHORT] * 2
+    assert [call.problem.partition(":")[0] for call in calls] == [CallProblem.CUT_SHORT] * 2
 
 
-def test_an_auditor_is_heard_or_booked(address: str) -> None:
+def test_an_auditor_answers_or_its_problem_is_recorded(address: str) -> None:
     start = propose(1.25).parent
-    auditor = generator(address, 60).auditor
+    auditor = auditor_of(generator(address, 60))
     assert start is not None and auditor is not None
     audit = auditor.audit(propose(1.25), start.candidate)
     check(audit.calls, 60)
@@ -127,7 +129,7 @@ def test_a_whole_campaign(address: str, tmp_path: Path) -> None:
             check(tuple(workspace.calls(attempt.id)), 100)
         totals = workspace.totals(campaign)
         assert totals.unpriced == 0 and 0 < totals.known_usd < 1
-        # The preflight's question is paid from the same purse.
+        # The preflight's question is paid from the same budget.
         assert totals.known_usd < workspace.expenses(campaign).spent_usd < 1
         stored = msgspec.json.encode(campaign.settings)
         assert json.loads(stored)["models"]["models"][0]["price"]["output_usd"] == 2.0

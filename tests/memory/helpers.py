@@ -1,8 +1,16 @@
 """Items and memories for the tests."""
 
-from kernelmill.generators.decisions import Choice
-from kernelmill.memory import ItemKind, Memory, NewItem, Provenance, Role
+from kernelmill.memory import ItemKind, Memory, NewItem, Provenance, ValueRole
+from kernelmill.memory.embedding import HashedWords, Vectors
+from kernelmill.records.decisions import Choice
 from kernelmill.workspace.database import database_in_memory
+
+
+class OtherWords(HashedWords):
+    name = "other"
+
+    def embed(self, texts: list[str]) -> Vectors:  # type: ignore[override]
+        return super().embed([text[::-1] for text in texts])
 
 
 def new_memory() -> Memory:
@@ -28,5 +36,5 @@ def make_item(
         decisions,
         outcome,
         category,
-        values={} if value is None else {Role.DRAFT: value, Role.REFINE: value},
+        values={} if value is None else {ValueRole.DRAFT: value, ValueRole.REFINE: value},
     )

@@ -1,4 +1,4 @@
-"""What is shown, by which value, and what comes of it."""
+"""Retrieval by value, and learning from attempts."""
 
 import random
 from functools import partial
@@ -7,18 +7,19 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from kernelmill.candidate import Candidate, Origin
-from kernelmill.errors import UsageError
-from kernelmill.generators.base import Draft, Hint, Parent, Proposal, Stage, Why
-from kernelmill.memory import Item, ItemKind, Memory, Role
+from kernelmill.memory import Item, ItemKind, Memory, ValueRole
 from kernelmill.memory.items import FAILURE
-from kernelmill.memory.retrieval import Query, Retriever, Settings
-from kernelmill.memory.values import Value
+from kernelmill.memory.retrieval import Query, RetrievalSettings, Retriever
+from kernelmill.memory.values import ValueEstimate
+from kernelmill.records.attempt import Result, Seconds
+from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.errors import UsageError
+from kernelmill.records.proposal import Draft, Hint, HintReason, Parent, Proposal, Stage
 from kernelmill.strategies import get_strategy
 from kernelmill.strategies.value import ValueDriven
-from kernelmill.workspace import Result, Seconds, Workspace
+from kernelmill.workspace import Workspace
 from memory.helpers import make_item, new_memory
-from samples import SETTINGS, make_task, make_verdict, new_tasks
+from samples import SETTINGS, make_task, make_verdict, new_tasks, observing
 
 
 def anything(_item: Item) -> bool:
@@ -26,12 +27,14 @@ def anything(_item: Item) -> bool:
 
 
 def ask(text: str = "unroll", **changes: object) -> Query:
-    query = Query(text, "suite/task", "pointwise", "cpp", Role.REFINE, "", "", (), 0, 0, anything)
+    query = Query(
+        text, "suite/task", "pointwise", "cpp", ValueRole.REFINE, "", "", (), 0, 0, anything
+    )
     return query._replace(**changes)  # type: ignore[arg-type]
 
 
 def shown(memory: Memory, query: Query, **settings: object) -> list[str]:
-    chosen = Settings(**{"epsilon": 0.0, **settings})  # type: ignore[arg-type]
+    chosen = RetrievalSettings(**{"epsilon": 0.0, **settings})  # type: ignore[arg-type]
     return [hint.text for hint in Retriever(chosen).retrieve(memory, query, random.Random(0))]
 
 
@@ -39,8 +42,8 @@ def test_value_outranks_similarity_inside_of_the_pool() -> None:
     memory = new_memory()
     near = memory.add(make_item("unroll the loop"))
     worthy = memory.add(make_item("unroll something else entirely"))
-    memory.set_value(near, Role.REFINE, "", Value(-0.5, 4))
-    memory.set_value(worthy, Role.REFINE, "", Value(0.5, 4))
+    memory.set_value(near, ValueRole.REFINE, "", ValueEstimate(-0.5, 4))
+    memory.set_value(worthy, ValueRole.REFINE, "", ValueEstimate(0.5, 4))
     query = ask("pointwise unroll the loop")
     assert shown(memory, query, shown=1) == ["unroll something else entirely"]
     assert shown(memory, query, shown=1, rank="similarity") == ["unroll the loop"]
@@ -50,19 +53,19 @@ def test_value_outranks_similarity_inside_of_the_pool() -> None:
 def test_an_item_may_be_worth_much_for_one_family_and_nothing_for_another() -> None:
     memory = new_memory()
     split, general = memory.add(make_item("split")), memory.add(make_item("general"))
-    memory.set_value(general, Role.REFINE, "", Value(0.3, 20))
+    memory.set_value(general, ValueRole.REFINE, "", ValueEstimate(0.3, 20))
     for family, value in (("", 0.0), ("softmax", 0.9), ("matmul", -0.9)):
-        memory.set_value(split, Role.REFINE, family, Value(value, 20))
+        memory.set_value(split, ValueRole.REFINE, family, ValueEstimate(value, 20))
     assert shown(memory, ask(family="softmax"), shown=1, values="family") == ["split"]
     assert shown(memory, ask(family="matmul"), shown=1, values="family") == ["general"]
     assert shown(memory, ask(family="softmax"), shown=1) == ["general"]
 
 
-def test_the_untried_is_given_a_chance() -> None:
+def test_an_item_never_shown_has_an_exploration_bonus() -> None:
     memory = new_memory()
     tried = memory.add(make_item("tried"))
     memory.add(make_item("untried"))
-    memory.set_value(tried, Role.REFINE, "", Value(0.1, 50))
+    memory.set_value(tried, ValueRole.REFINE, "", ValueEstimate(0.1, 50))
     assert shown(memory, ask(), shown=1) == ["untried"]
     assert shown(memory, ask(), shown=1, optimism=0.0) == ["tried"]
 
@@ -85,7 +88,7 @@ def test_sharing_can_be_switched_off() -> None:
     assert shown(memory, ask(), share="task") == ["own"]
 
 
-def test_what_cured_the_same_bottleneck_joins_from_afar() -> None:
+def test_practices_for_the_same_bottleneck_join_the_pool() -> None:
     memory = new_memory()
     for n in range(20):
         memory.add(make_item(f"unroll {n}", family="pointwise"))
@@ -94,8 +97,8 @@ def test_what_cured_the_same_bottleneck_joins_from_afar() -> None:
     assert shown(memory, query, shown=1) == ["block for the cache"]
 
 
-def test_what_is_often_refused_joins_from_afar() -> None:
-    """By value, and not where only what is near counts."""
+def test_frequent_failures_join_the_pool() -> None:
+    """Where items are ranked by value, not where they are ranked by similarity."""
     memory = new_memory()
     for n in range(20):
         memory.add(make_item(f"unroll {n}"))
@@ -108,7 +111,7 @@ def test_what_is_often_refused_joins_from_afar() -> None:
 
 
 def test_a_draft_is_shown_what_passed_for_its_task_before() -> None:
-    """Also on another backend, and however many others say what fails."""
+    """Also if it passed on another backend, and however many failures are similar."""
     memory = new_memory()
     trace = partial(make_item, kind=ItemKind.TRACE, task="suite/task", value=1.0)
     memory.add_all(
@@ -120,17 +123,19 @@ def test_a_draft_is_shown_what_passed_for_its_task_before() -> None:
             trace("it was faster than slow", outcome=0.5),
         ]
     )
-    asking = ask(backend="cpp:other", role=Role.DRAFT)
+    asking = ask(backend="cpp:other", role=ValueRole.DRAFT)
     assert shown(memory, asking, shown=3, pool=1)[:2] == ["it was fast", "it was faster than slow"]
     assert "it was fast" not in shown(memory, asking._replace(task="suite/new"), shown=3, pool=1)
-    assert "it was fast" not in shown(memory, asking._replace(role=Role.REFINE), shown=3, pool=1)
+    assert "it was fast" not in shown(
+        memory, asking._replace(role=ValueRole.REFINE), shown=3, pool=1
+    )
 
 
-def test_exploration_is_drawn_and_said() -> None:
+def test_random_choices_are_marked_as_explored() -> None:
     memory = new_memory()
     for n in range(10):
         memory.add(make_item(f"item {n}"))
-    settings = Settings(shown=3, pool=3.0, epsilon=1.0, epsilon_decay=1.0)
+    settings = RetrievalSettings(shown=3, pool=3.0, epsilon=1.0, epsilon_decay=1.0)
     hints = Retriever(settings).retrieve(memory, ask(), random.Random(1))
     assert all(hint.why is not None and hint.why.explored for hint in hints)
     again = Retriever(settings).retrieve(memory, ask(), random.Random(1))
@@ -155,7 +160,7 @@ def attempt(
     *,
     parent: Parent | None = None,
     context: tuple[Hint, ...] = (),
-    complaint: str = "wrong",
+    message: str = "wrong",
     **decisions: object,
 ) -> Parent:
     """One attempt of the only task, stored and learned from."""
@@ -170,11 +175,11 @@ def attempt(
     candidate = Candidate({"model.py": f"# {decisions}"}, Origin.SHIPPED)
     verdict = make_verdict(ratio)
     if ratio is None:
-        told = msgspec.structs.replace(verdict.feedback[0], summary=complaint)
-        verdict = msgspec.structs.replace(verdict, feedback=(told,))
+        feedback = msgspec.structs.replace(verdict.feedback[0], summary=message)
+        verdict = msgspec.structs.replace(verdict, feedback=(feedback,))
     draft = Draft(candidate, decisions)  # type: ignore[arg-type]
     stored = workspace.complete(
-        claim, Result(proposal, Seconds(), draft, verdict), ValueDriven().observe
+        claim, Result(proposal, Seconds(), draft, verdict), observing(ValueDriven())
     )
     return Parent(stored.id, candidate, verdict, draft.decisions)
 
@@ -190,7 +195,7 @@ def by_kind(workspace: Workspace, kind: ItemKind) -> list[Item]:
     return [item for item in Memory(workspace.database).all_items() if item.kind is kind]
 
 
-def test_every_attempt_leaves_a_trace_and_what_it_taught(workspace: Workspace) -> None:
+def test_every_attempt_leaves_a_trace_and_experience(workspace: Workspace) -> None:
     attempt(workspace, None, lanes=64)
     first = attempt(workspace, 1.0, lanes=16)
     attempt(workspace, 2.0, parent=first, lanes=32)
@@ -206,7 +211,7 @@ def test_every_attempt_leaves_a_trace_and_what_it_taught(workspace: Workspace) -
     assert practice.outcome == pytest.approx(0.6)
 
 
-def test_what_failures_have_in_common_is_suspected(workspace: Workspace) -> None:
+def test_decisions_that_failures_share_are_blamed(workspace: Workspace) -> None:
     attempt(workspace, None, moments="one-pass", lanes=64)
     attempt(workspace, None, moments="one-pass", lanes=16)
     (failure,) = by_kind(workspace, ItemKind.EXPERIENCE)
@@ -216,36 +221,42 @@ def test_what_failures_have_in_common_is_suspected(workspace: Workspace) -> None
     assert len(by_kind(workspace, ItemKind.EXPERIENCE)) == 2, "another culprit"
 
 
-def test_what_passed_is_not_suspected(workspace: Workspace) -> None:
+def test_decisions_that_passed_are_not_blamed(workspace: Workspace) -> None:
     attempt(workspace, 1.0, moments="two-pass", lanes=64)
     attempt(workspace, None, moments="one-pass", lanes=64)
     failure = by_kind(workspace, ItemKind.EXPERIENCE)[-1]
     assert failure.decisions == {"moments": "one-pass"}
     attempt(workspace, None, moments="two-pass", lanes=64)
     failure = by_kind(workspace, ItemKind.EXPERIENCE)[-1]
-    assert failure.decisions == {"moments": "two-pass", "lanes": 64}, "somebody must have done it"
+    assert failure.decisions == {"moments": "two-pass", "lanes": 64}, (
+        "one of them must be the cause"
+    )
 
 
-def test_a_complaint_is_the_same_whatever_sizes_it_names(workspace: Workspace) -> None:
-    attempt(workspace, None, complaint="3 of 17 elements are wrong", lanes=64, tile="6x4")
-    attempt(workspace, None, complaint="11 of 60 elements are wrong", lanes=64, tile="4x4")
-    attempt(workspace, None, complaint="its norm is too large", lanes=64, tile="4x4")
+def test_errors_that_differ_in_sizes_are_one_failure(workspace: Workspace) -> None:
+    attempt(workspace, None, message="3 of 17 elements are wrong", lanes=64, tile="6x4")
+    attempt(workspace, None, message="11 of 60 elements are wrong", lanes=64, tile="4x4")
+    attempt(workspace, None, message="its norm is too large", lanes=64, tile="4x4")
     wrong, inexact = by_kind(workspace, ItemKind.EXPERIENCE)
     assert (wrong.count, wrong.decisions) == (2, {"lanes": 64})
     assert inexact.count == 1
 
 
-def test_what_was_shown_is_rewarded(workspace: Workspace) -> None:
+def test_items_that_were_shown_are_rewarded(workspace: Workspace) -> None:
     with workspace.writing() as transaction:
         memory = Memory(transaction)
         helpful, fact = memory.add(make_item("helpful")), memory.add(make_item("f", ItemKind.API))
-    context = tuple(item.hint(Why("near")) for item in memory.items([helpful, fact]))
+    context = tuple(item.hint(HintReason("near")) for item in memory.items([helpful, fact]))
     first = attempt(workspace, 1.0, context=context, lanes=16)
-    assert memory.values([helpful], Role.DRAFT)[helpful, ""] == Value(pytest.approx(0.1), 1)
+    assert memory.values([helpful], ValueRole.DRAFT)[helpful, ""] == ValueEstimate(
+        pytest.approx(0.1), 1
+    )
     attempt(workspace, 2.0, parent=first, context=context, lanes=32)
-    reward = memory.values([helpful], Role.REFINE)[helpful, ""]
-    assert reward == Value(pytest.approx(0.1 * 0.6), 1), "the first reward: mean 0, deviation 1"
-    assert memory.values([fact], Role.DRAFT) == {}, "facts are never valued"
+    reward = memory.values([helpful], ValueRole.REFINE)[helpful, ""]
+    assert reward == ValueEstimate(pytest.approx(0.1 * 0.6), 1), (
+        "the first reward: mean 0, deviation 1"
+    )
+    assert memory.values([fact], ValueRole.DRAFT) == {}, "facts are never valued"
     assert memory.statistics("cpp").count == 1
-    start = memory.of_attempts([first.attempt])[first.attempt]
-    assert memory.values([start.id], Role.START)[start.id, ""].visits == 1
+    start = memory.traces_of([first.attempt])[first.attempt]
+    assert memory.values([start.id], ValueRole.START)[start.id, ""].visits == 1

@@ -1,4 +1,4 @@
-"""What a memory keeps: merged, consistent, of one embedder."""
+"""Storage of a memory: merging, consistency, one embedder, export and import."""
 
 import multiprocessing
 import os
@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from kernelmill.errors import UsageError, WorkspaceError
-from kernelmill.memory import ItemKind, Memory, Role
-from kernelmill.memory.audit import Flaw, audit, prune
-from kernelmill.memory.embedding import Embedder, HashedWords, Vectors, get_embedder
-from kernelmill.memory.guide import seed
-from kernelmill.memory.index import Index
-from kernelmill.memory.learning import move
-from kernelmill.memory.transfer import export, import_file
-from kernelmill.memory.values import Value
+from kernelmill.memory import ItemKind, Memory, ValueRole
+from kernelmill.memory.audit import ItemFlaw, audit_memory, prune_memory
+from kernelmill.memory.embedding import Embedder, get_embedder
+from kernelmill.memory.guide import seed_guide
+from kernelmill.memory.index import VectorIndex
+from kernelmill.memory.learning import update_values
+from kernelmill.memory.transfer import export_memory, import_memory
+from kernelmill.memory.values import ValueEstimate
+from kernelmill.records.errors import UsageError, WorkspaceError
 from kernelmill.workspace import Workspace
-from memory.helpers import make_item, new_memory
+from memory.helpers import OtherWords, make_item, new_memory
 
 
 def step(_visits: int) -> float:
@@ -33,7 +33,9 @@ def test_the_same_item_is_merged() -> None:
     assert first == again
     assert item.count == 2
     assert item.outcome == pytest.approx(0.4)
-    assert memory.values([first], Role.DRAFT)[first, ""] == Value(0.9), "its value stays"
+    assert memory.values([first], ValueRole.DRAFT)[first, ""] == ValueEstimate(0.9), (
+        "its value stays"
+    )
 
 
 def test_items_come_back_as_they_went_in() -> None:
@@ -48,31 +50,26 @@ def test_items_come_back_as_they_went_in() -> None:
 def test_the_guide_is_seeded_once() -> None:
     memory = new_memory()
     for _ in range(2):
-        seed(memory, "cpp", {"vectors": "# SIMD\n\n- Use `omp simd`.\n- Use `v16`\n  twice.\n"})
+        seed_guide(
+            memory, "cpp", {"vectors": "# SIMD\n\n- Use `omp simd`.\n- Use `v16`\n  twice.\n"}
+        )
     facts = memory.of_kind(ItemKind.API, "cpp")
     assert [fact.text for fact in facts] == ["Use `omp simd`.", "Use `v16`\n  twice."]
     assert all(fact.count == 1 for fact in facts)
-    assert [fact.text for fact in memory.api("cpp", ["v16"], "")] == ["Use `v16`\n  twice."]
-    assert memory.api("cuda", ["v16"], "vectors") == []
+    assert [fact.text for fact in memory.api_facts("cpp", ["v16"], "")] == ["Use `v16`\n  twice."]
+    assert memory.api_facts("cuda", ["v16"], "vectors") == []
 
 
 def test_values_move_overall_and_by_family() -> None:
     memory = new_memory()
     number = memory.add(make_item("unroll"))
-    move(memory, [number, 999], Role.REFINE, "softmax", 1.0, step)
-    move(memory, [number], Role.REFINE, "matmul", -1.0, step)
-    values = memory.values([number], Role.REFINE)
-    assert values[number, "softmax"] == Value(pytest.approx(0.3), 1)
-    assert values[number, "matmul"] == Value(pytest.approx(0.3 - 0.3 * 1.3), 1)
+    update_values(memory, [number, 999], ValueRole.REFINE, "softmax", 1.0, step)
+    update_values(memory, [number], ValueRole.REFINE, "matmul", -1.0, step)
+    values = memory.values([number], ValueRole.REFINE)
+    assert values[number, "softmax"] == ValueEstimate(pytest.approx(0.3), 1)
+    assert values[number, "matmul"] == ValueEstimate(pytest.approx(0.3 - 0.3 * 1.3), 1)
     assert values[number, ""].visits == 2
-    assert memory.values([number], Role.DRAFT) == {}
-
-
-class OtherWords(HashedWords):
-    name = "other"
-
-    def embed(self, texts: list[str]) -> Vectors:  # type: ignore[override]
-        return super().embed([text[::-1] for text in texts])
+    assert memory.values([number], ValueRole.DRAFT) == {}
 
 
 def test_embedders_never_mix() -> None:
@@ -82,9 +79,9 @@ def test_embedders_never_mix() -> None:
     other: Embedder = OtherWords()
     with pytest.raises(WorkspaceError, match="embedded by hashed-words-1, not by other"):
         Memory(connection, other)
-    index = Index()
+    index = VectorIndex()
     index.refresh(memory)
-    memory.embed_anew(other)
+    memory.re_embed(other)
     assert Memory(connection, other).embedder is other
     index.refresh(memory)
     (vector,) = other.embed(["pointwise unroll"])
@@ -103,66 +100,39 @@ def test_unknown_embedders_are_named() -> None:
         get_embedder("magic")
 
 
-def test_the_index_follows_the_memory() -> None:
-    memory, index = new_memory(), Index()
-    index.refresh(memory)
-    assert index.search(memory.embedder.embed(["x"])[0], 3) == []
-    numbers = [memory.add(make_item(f"word{n} alone")) for n in range(20)]
-    index.refresh(memory)
-    (vector,) = memory.embedder.embed(["pointwise word7 alone"])
-    assert index.search(vector, 3)[0].item == numbers[7]
-    memory.remove([numbers[7]])
-    index.refresh(memory)
-    assert len(index) == 19
-    assert index.search(vector, 3)[0].item != numbers[7]
-
-
-def test_faiss_finds_what_exact_search_finds() -> None:
-    memory = new_memory()
-    memory.add_all([make_item(f"w{n % 40} v{n % 7} u{n}") for n in range(2000)])
-    exact, lists = Index(), Index(exact_up_to=1000)
-    for index in (exact, lists):
-        index.refresh(memory)
-    newest = memory.add(make_item("the newest one"))
-    lists.refresh(memory)
-    assert len(lists) == 2001
-    (vector,) = memory.embedder.embed(["pointwise the newest one"])
-    assert lists.search(vector, 1)[0].item == newest
-    (vector,) = memory.embedder.embed(["pointwise w3 v3 u3"])
-    assert lists.search(vector, 1)[0].item == exact.search(vector, 1)[0].item
-
-
 def test_an_audit_finds_what_is_not_worth_its_place() -> None:
     memory = new_memory()
     fine = memory.add(make_item("fine"))
     dead = memory.add(make_item("dead"))
     wild = memory.add(make_item("wild"))
     copy = memory.add(make_item("fine", family="softmax"))
-    memory.set_value(fine, Role.REFINE, "", Value(0.5, 3))
-    memory.set_value(dead, Role.REFINE, "", Value(-0.9, 8))
-    memory.set_value(wild, Role.REFINE, "", Value(float(1 << 20), 1))
-    flaws = {(one.item.id, one.flaw) for one in audit(memory)}
-    assert flaws >= {(dead, Flaw.DEAD), (wild, Flaw.OUT_OF_BOUNDS)}
+    memory.set_value(fine, ValueRole.REFINE, "", ValueEstimate(0.5, 3))
+    memory.set_value(dead, ValueRole.REFINE, "", ValueEstimate(-0.9, 8))
+    memory.set_value(wild, ValueRole.REFINE, "", ValueEstimate(float(1 << 20), 1))
+    flaws = {(one.item.id, one.flaw) for one in audit_memory(memory)}
+    assert flaws >= {(dead, ItemFlaw.DEAD), (wild, ItemFlaw.OUT_OF_BOUNDS)}
     assert copy == fine, "the same words of the same kind are one item"
-    assert [one.item.id for one in prune(memory)] == [dead]
+    assert [one.item.id for one in prune_memory(memory)] == [dead]
     assert memory.items([dead]) == []
-    assert memory.values([dead], Role.REFINE) == {}
+    assert memory.values([dead], ValueRole.REFINE) == {}
 
 
 def test_a_memory_travels(tmp_path: Path) -> None:
     here, there = new_memory(), new_memory()
     kept = here.add(make_item("kept", lanes=16))
     here.add(make_item("secret", task="held/out"))
-    here.set_value(kept, Role.REFINE, "softmax", Value(0.5, 3))
+    here.set_value(kept, ValueRole.REFINE, "softmax", ValueEstimate(0.5, 3))
     known = there.add(make_item("kept", lanes=16))
-    there.set_value(known, Role.REFINE, "softmax", Value(-0.5, 1))
-    assert export(here, tmp_path / "a.memory", "here", without=("held/*",)) == 1
-    assert import_file(there, tmp_path / "a.memory") == (0, 1)
-    assert there.values([known], Role.REFINE)[known, "softmax"] == Value(pytest.approx(0.25), 4)
+    there.set_value(known, ValueRole.REFINE, "softmax", ValueEstimate(-0.5, 1))
+    assert export_memory(here, tmp_path / "a.memory", "here", without=("held/*",)) == 1
+    assert import_memory(there, tmp_path / "a.memory") == (0, 1)
+    assert there.values([known], ValueRole.REFINE)[known, "softmax"] == ValueEstimate(
+        pytest.approx(0.25), 4
+    )
     with pytest.raises(UsageError, match="imported before"):
-        import_file(there, tmp_path / "a.memory")
+        import_memory(there, tmp_path / "a.memory")
     fresh = new_memory()
-    assert import_file(fresh, tmp_path / "a.memory") == (1, 0)
+    assert import_memory(fresh, tmp_path / "a.memory") == (1, 0)
     (item,) = list(fresh.all_items())
     assert (item.provenance.imported_from, item.decisions) == ("here", {"lanes": 16})
 
@@ -171,14 +141,14 @@ def test_what_is_no_memory_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.memory"
     here = new_memory()
     here.add(make_item("kept"))
-    export(here, path, "here")
+    export_memory(here, path, "here")
     whole = path.read_bytes()
     for content in (b"", b"hello", whole[: len(whole) // 2]):
         path.write_bytes(content)
-        with pytest.raises(UsageError, match="no whole memory file"):
-            import_file(new_memory(), path)
-    with pytest.raises(UsageError, match="no whole memory file"):
-        import_file(new_memory(), tmp_path / "missing")
+        with pytest.raises(UsageError, match="not a complete memory file"):
+            import_memory(new_memory(), path)
+    with pytest.raises(UsageError, match="not a complete memory file"):
+        import_memory(new_memory(), tmp_path / "missing")
 
 
 def update(folder: Path, times: int) -> None:
@@ -186,7 +156,7 @@ def update(folder: Path, times: int) -> None:
         for _ in range(times):
             with workspace.writing() as transaction:
                 memory = Memory(transaction)
-                move(memory, [1, 2], Role.REFINE, "softmax", 1.0, step)
+                update_values(memory, [1, 2], ValueRole.REFINE, "softmax", 1.0, step)
                 seen = memory.statistics("cpp")
                 memory.set_statistics("cpp", seen.with_reward(1.0))
 
@@ -202,7 +172,7 @@ def test_no_update_is_lost_among_several_writers(tmp_path: Path) -> None:
         writer.join()
     with Workspace(tmp_path) as workspace:
         memory = Memory(workspace.database)
-        assert {value.visits for value in memory.values([1, 2], Role.REFINE).values()} == {100}
+        assert {value.visits for value in memory.values([1, 2], ValueRole.REFINE).values()} == {100}
         assert memory.statistics("cpp").count == 100
 
 
@@ -221,5 +191,5 @@ def test_a_crash_in_the_middle_of_an_update_leaves_all_or_nothing(tmp_path: Path
     with Workspace(tmp_path) as workspace:
         assert workspace.database.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
         memory = Memory(workspace.database)
-        visits = {value.visits for value in memory.values([1, 2], Role.REFINE).values()}
+        visits = {value.visits for value in memory.values([1, 2], ValueRole.REFINE).values()}
         assert visits == {memory.statistics("cpp").count}

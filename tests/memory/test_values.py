@@ -1,4 +1,4 @@
-"""The lemmas behind the values, as properties."""
+"""Properties of rewards, reward statistics and value updates."""
 
 import math
 import random
@@ -12,13 +12,13 @@ from kernelmill.memory.values import (
     REWARD_BOUND,
     SIGMA_FLOOR,
     RewardStatistics,
-    Value,
+    ValueEstimate,
     constant_step,
     decreasing_step,
     draft_reward,
-    optimism,
+    exploration_bonus,
     refine_reward,
-    shrunk,
+    shrunk_value,
 )
 
 bounded = st.floats(-REWARD_BOUND, REWARD_BOUND)
@@ -29,9 +29,9 @@ ratios = st.floats(1e-3, 1e3)
 def test_bounded_rewards_keep_values_bounded(
     first: float, rewards: list[float], alpha: float
 ) -> None:
-    value = Value(first)
+    value = ValueEstimate(first)
     for reward in rewards:
-        value = value.moved(reward, constant_step(value.visits, alpha))
+        value = value.updated(reward, constant_step(value.visits, alpha))
         assert abs(value.value) <= REWARD_BOUND + 1e-9
     assert value.visits == len(rewards)
 
@@ -53,8 +53,8 @@ def test_a_deviation_of_nothing_has_a_floor() -> None:
 
 
 @given(st.lists(st.floats(-1.0, 1.0), min_size=2, max_size=40), st.randoms(use_true_random=False))
-def test_statistics_do_not_depend_on_the_order(rewards: list[float], dice: random.Random) -> None:
-    shuffled = dice.sample(rewards, len(rewards))
+def test_statistics_do_not_depend_on_the_order(rewards: list[float], rng: random.Random) -> None:
+    shuffled = rng.sample(rewards, len(rewards))
     one, other = RewardStatistics(), RewardStatistics()
     for reward, again in zip(rewards, shuffled, strict=True):
         one, other = one.with_reward(reward), other.with_reward(again)
@@ -65,7 +65,7 @@ def test_statistics_do_not_depend_on_the_order(rewards: list[float], dice: rando
 
 
 @given(st.lists(st.floats(-1.0, 1.0), max_size=30), st.lists(st.floats(-1.0, 1.0), max_size=30))
-def test_joined_statistics_are_those_of_all_rewards(
+def test_merged_statistics_are_those_of_all_rewards(
     first: list[float], second: list[float]
 ) -> None:
     def of(rewards: list[float]) -> RewardStatistics:
@@ -74,20 +74,20 @@ def test_joined_statistics_are_those_of_all_rewards(
             seen = seen.with_reward(reward)
         return seen
 
-    joined, whole = of(first).joined(of(second)), of(first + second)
-    assert joined.count == whole.count
-    assert joined.mean == pytest.approx(whole.mean, abs=1e-12)
-    assert joined.squares == pytest.approx(whole.squares, abs=1e-9)
+    merged, whole = of(first).merged(of(second)), of(first + second)
+    assert merged.count == whole.count
+    assert merged.mean == pytest.approx(whole.mean, abs=1e-12)
+    assert merged.squares == pytest.approx(whole.squares, abs=1e-9)
 
 
 def test_a_constant_step_settles_at_mean_and_known_variance() -> None:
     """E[Q] -> mean R and Var(Q) -> alpha / (2 - alpha) Var(R) for independent rewards."""
-    alpha, dice = 0.3, random.Random(7)
+    alpha, rng = 0.3, random.Random(7)
     ends = []
     for _ in range(4000):
-        value = Value(0.0)
+        value = ValueEstimate(0.0)
         for _ in range(40):
-            value = value.moved(dice.choice((-1.0, 1.0, 1.0)), constant_step(value.visits, alpha))
+            value = value.updated(rng.choice((-1.0, 1.0, 1.0)), constant_step(value.visits, alpha))
         ends.append(value.value)
     mean, variance = 1 / 3, 1 - 1 / 9
     assert statistics.fmean(ends) == pytest.approx(mean, abs=0.02)
@@ -95,9 +95,9 @@ def test_a_constant_step_settles_at_mean_and_known_variance() -> None:
 
 
 def test_decreasing_steps_converge() -> None:
-    dice, value = random.Random(3), Value(-1.0)
+    rng, value = random.Random(3), ValueEstimate(-1.0)
     for _ in range(20_000):
-        value = value.moved(dice.choice((-1.0, 1.0, 1.0)), decreasing_step(value.visits, 1.0))
+        value = value.updated(rng.choice((-1.0, 1.0, 1.0)), decreasing_step(value.visits, 1.0))
     assert value.value == pytest.approx(1 / 3, abs=0.02)
 
 
@@ -120,13 +120,13 @@ def test_rewards_of_the_refused() -> None:
 def test_a_familys_value_leaves_the_overall_one_with_visits(
     own: float, overall: float, visits: int
 ) -> None:
-    between = shrunk(Value(own, visits), Value(overall, 9), 3.0)
+    between = shrunk_value(ValueEstimate(own, visits), ValueEstimate(overall, 9), 3.0)
     assert min(own, overall) - 1e-9 <= between <= max(own, overall) + 1e-9
     if visits == 0:
         assert between == overall
 
 
 @given(st.integers(0, 10_000))
-def test_optimism_shrinks(visits: int) -> None:
-    assert optimism(visits + 1, 0.2) < optimism(visits, 0.2) <= 0.2
-    assert math.isfinite(optimism(visits, 0.2))
+def test_the_exploration_bonus_shrinks(visits: int) -> None:
+    assert exploration_bonus(visits + 1, 0.2) < exploration_bonus(visits, 0.2) <= 0.2
+    assert math.isfinite(exploration_bonus(visits, 0.2))

@@ -1,4 +1,4 @@
-"""Twice the input: the task that the bad kernels of these tests are meant for."""
+"""Twice the input: the task of the kernels in `pallas_kernels`."""
 
 import torch
 import torch.nn as nn

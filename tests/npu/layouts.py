@@ -1,8 +1,8 @@
-"""Prints how libtpu keeps tensors, as JSON. A program, for the tool chain's own Python.
+"""Prints the native layouts of libtpu as JSON. A program for the Python of the tool chain.
 
     python layouts.py FOLDER SHAPE...
 
-A shape is written 2x3x4. An order begins with the outermost axis.
+A shape is written 2x3x4. A layout lists the axes, the outermost first.
 """
 
 import json

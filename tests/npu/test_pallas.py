@@ -1,4 +1,4 @@
-"""Kernels for a TPU that is not here: what the tool chain says of good and bad ones."""
+"""The pallas backend under the judge: honest kernels pass, bad ones get the right verdict."""
 
 import json
 import subprocess
@@ -11,29 +11,31 @@ import pytest
 import kernelmill
 from kernelmill.backends import get_backend
 from kernelmill.backends.base import BuildFailed
-from kernelmill.backends.pallas.protocol import Compiled
+from kernelmill.backends.pallas.protocol import CompiledKernel
 from kernelmill.backends.pallas.session import CandidateSession
 from kernelmill.backends.pallas.xla import baseline
 from kernelmill.backends.pallas.xla.baseline import BaselineSession
-from kernelmill.candidate import Candidate, Origin, read_candidate
+from kernelmill.backends.reading import read_candidate
 from kernelmill.generators.composer.emit.pallas.keeping import kept_order
 from kernelmill.generators.composer.graph import Extent
-from kernelmill.judge import Gate, Judge, Settings, Verdict
+from kernelmill.judge import Judge, JudgeSettings
+from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.task import Task
+from kernelmill.records.verdict import Gate, Verdict
 from kernelmill.tasks import load_suite
-from kernelmill.tasks.task import Task
 
 pytestmark = pytest.mark.npu("pallas")
 HERE = Path(__file__).parent
 KERNELS = HERE / "pallas_kernels"
 EXAMPLES = get_backend("pallas").examples() / "starter"
-SETTINGS = Settings(seconds=120.0)
+SETTINGS = JudgeSettings(seconds=120.0)
 
 
 class Expected(NamedTuple):
     gate: Gate
     kind: str
     words: str
-    """Somewhere in what the generator reads."""
+    """Part of the feedback."""
 
 
 REFUSED = {
@@ -66,7 +68,7 @@ def kernel(name: str) -> Candidate:
     return read_candidate(KERNELS / f"{name}.py")
 
 
-def said(verdict: Verdict) -> str:
+def feedback_of(verdict: Verdict) -> str:
     return "\n".join(feedback.text() for feedback in verdict.feedback)
 
 
@@ -74,7 +76,7 @@ def said(verdict: Verdict) -> str:
 def test_an_honest_kernel_passes_all_gates(judge: Judge, name: str) -> None:
     task = judge.describe(load_suite(f"starter/{name}")[0])
     verdict = judge.verify(task, read_candidate(EXAMPLES / name, Origin.FILE))
-    assert verdict.passed, said(verdict)
+    assert verdict.passed, feedback_of(verdict)
     assert verdict.latency is not None and verdict.modelled is not None
     assert verdict.modelled.cycles > 0 and verdict.modelled.baseline_cycles > 0
     assert "libtpu" in verdict.modelled.model
@@ -86,37 +88,41 @@ def test_a_bad_kernel_is_refused_with_its_reason(judge: Judge, double: Task, nam
     verdict = judge.verify(double, kernel(name))
     expected = REFUSED[name]
     assert not verdict.passed
-    assert (verdict.gate, verdict.feedback[0].kind) == (expected.gate, expected.kind), said(verdict)
-    assert expected.words in said(verdict)
+    assert (verdict.gate, verdict.feedback[0].kind) == (expected.gate, expected.kind), feedback_of(
+        verdict
+    )
+    assert expected.words in feedback_of(verdict)
 
 
-def test_a_compiler_that_takes_minutes_is_ended(
+def test_a_compiler_that_takes_minutes_is_stopped(
     judge: Judge, double: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(CandidateSession, "compile_seconds", 5.0)
     verdict = judge.verify(double, kernel("slow"))
-    assert (verdict.gate, verdict.feedback[0].kind) == (Gate.BUILD, "time-out"), said(verdict)
+    assert (verdict.gate, verdict.feedback[0].kind) == (Gate.BUILD, "time-out"), feedback_of(
+        verdict
+    )
 
 
 def test_bad_kernels_leave_nothing_behind(judge: Judge, double: Task) -> None:
     for name in ("abort", "race", "honest"):
         verdict = judge.verify(double, kernel(name))
-    assert verdict.passed, said(verdict)
+    assert verdict.passed, feedback_of(verdict)
 
 
-def test_only_a_traced_function_leaves_a_candidates_cell(double: Task) -> None:
-    settings = Settings(seconds=120.0, static_rules=False)
+def test_only_a_traced_function_leaves_a_candidates_sandbox(double: Task) -> None:
+    settings = JudgeSettings(seconds=120.0, static_rules=False)
     with Judge(get_backend("pallas"), settings) as lenient:
         verdict = lenient.verify(double, kernel("smuggled"))
     assert not verdict.passed
-    assert "has no place in a kernel" in said(verdict)
+    assert "is not allowed in a traced kernel" in feedback_of(verdict)
 
 
 def test_modelled_cycles_repeat(judge: Judge, double: Task) -> None:
     cycles = set()
     for _ in range(20):
         verdict = judge.verify(double, kernel("honest"))
-        assert verdict.modelled is not None, said(verdict)
+        assert verdict.modelled is not None, feedback_of(verdict)
         cycles.add((verdict.modelled.cycles, verdict.modelled.bytes))
     assert len(cycles) == 1
 
@@ -127,7 +133,7 @@ def test_a_baseline_too_hard_for_the_profiler_is_compiled_in_its_favour(
     profiled: list[bool] = []
     compile_now = BaselineSession._compile_now
 
-    def failing_at_first(session: BaselineSession, number: int) -> Compiled:
+    def failing_at_first(session: BaselineSession, number: int) -> CompiledKernel:
         profiled.append(True)
         if len(profiled) == 1:
             raise BuildFailed("crash", "the compiler ended", ())
@@ -138,18 +144,18 @@ def test_a_baseline_too_hard_for_the_profiler_is_compiled_in_its_favour(
     monkeypatch.setattr(baseline, "store", lambda key, content: None)
     with Judge(get_backend("pallas"), SETTINGS) as judge:
         verdict = judge.verify(double, kernel("honest"))
-    assert verdict.modelled is not None, said(verdict)
+    assert verdict.modelled is not None, feedback_of(verdict)
     assert "precision high:" in verdict.modelled.notes[-1]
 
 
 @pytest.mark.parametrize("chip", ["v6e", "v5p"])
 def test_other_chips_have_other_cycles(judge: Judge, double: Task, chip: str) -> None:
-    here = judge.verify(double, kernel("honest"))
-    with Judge(get_backend(f"pallas:{chip}"), SETTINGS) as elsewhere:
-        there = elsewhere.verify(double, kernel("honest"))
-    assert there.passed, said(there)
-    assert here.modelled is not None and there.modelled is not None
-    assert here.modelled.cycles != there.modelled.cycles
+    default = judge.verify(double, kernel("honest"))
+    with Judge(get_backend(f"pallas:{chip}"), SETTINGS) as other_judge:
+        other = other_judge.verify(double, kernel("honest"))
+    assert other.passed, feedback_of(other)
+    assert default.modelled is not None and other.modelled is not None
+    assert default.modelled.cycles != other.modelled.cycles
 
 
 SHAPES = (
@@ -158,7 +164,7 @@ SHAPES = (
 )  # fmt: skip
 
 
-def test_tensors_are_kept_as_the_composer_believes(tmp_path: Path) -> None:
+def test_native_layouts_match_the_composers_rule(tmp_path: Path) -> None:
     environment = get_backend("pallas").environment
     assert environment is not None
     package = str(Path(kernelmill.__file__).parents[1])
@@ -169,7 +175,7 @@ def test_tensors_are_kept_as_the_composer_believes(tmp_path: Path) -> None:
         text=True,
         check=True,
     )
-    believed = [
+    expected = [
         list(kept_order([Extent(size, int(size)) for size in shape.split("x")])) for shape in SHAPES
     ]
-    assert json.loads(done.stdout.splitlines()[-1]) == believed
+    assert json.loads(done.stdout.splitlines()[-1]) == expected

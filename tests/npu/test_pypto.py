@@ -1,4 +1,4 @@
-"""PyPTO under the judge: the vendor's interpreter on real inputs, its simulator's cycles."""
+"""The pypto backend under the judge: interpreted on real inputs, timed by the simulator."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from kernelmill.backends.pypto.backend import PyptoBackend
-from kernelmill.candidate import Candidate, Origin
-from kernelmill.judge import Judge, Settings, Verdict
+from kernelmill.judge import Judge, JudgeSettings
+from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.verdict import Verdict
 from kernelmill.tasks import load_suite
 
 pytestmark = pytest.mark.npu("pypto")
@@ -18,7 +19,7 @@ GELU = (PyptoBackend().examples() / "starter" / "gelu" / "model.py").read_text()
 
 @pytest.fixture(scope="module")
 def judge() -> Iterator[Judge]:
-    with Judge(PyptoBackend(), Settings(seconds=300.0)) as judge:
+    with Judge(PyptoBackend(), JudgeSettings(seconds=300.0)) as judge:
         yield judge
 
 

@@ -1,4 +1,4 @@
-"""Triton for Ascend under the judge: honest kernels pass, wrong ones get the right verdict."""
+"""The triton_ascend backend under the judge: honest kernels pass, wrong ones get the right verdict."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from kernelmill.backends import get_backend
+from kernelmill.backends.reading import read_candidate
 from kernelmill.backends.triton_ascend.backend import TritonAscendBackend
-from kernelmill.candidate import Candidate, Origin, read_candidate
-from kernelmill.judge import Gate, Judge, Settings, Verdict
+from kernelmill.judge import Judge, JudgeSettings
+from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.verdict import Gate, Verdict
 from kernelmill.tasks import load_suite
 
 pytestmark = pytest.mark.npu("triton_ascend")
@@ -20,10 +22,10 @@ EXAMPLES = sorted((BACKEND.examples() / "starter").iterdir())
 
 @pytest.fixture(scope="module")
 def judge() -> Iterator[Judge]:
-    """Correctness alone: what plain Triton takes is another test's."""
+    """Judges correctness alone: the baseline has a test of its own."""
     backend = TritonAscendBackend()
-    backend.measures = False
-    with Judge(backend, Settings(seconds=120.0, static_rules=False)) as judge:
+    backend.has_latency_gate = False
+    with Judge(backend, JudgeSettings(seconds=120.0, static_rules=False)) as judge:
         yield judge
 
 
@@ -66,7 +68,7 @@ def test_a_wrong_kernel_gets_the_right_verdict(judge: Judge, kind: str) -> None:
 
 
 def test_a_kernel_is_compared_with_plain_triton() -> None:
-    with Judge(get_backend("triton_ascend"), Settings(seconds=300.0)) as judge:
+    with Judge(get_backend("triton_ascend"), JudgeSettings(seconds=300.0)) as judge:
         task = judge.describe(load_suite("starter/softmax")[0])
         example = read_candidate(BACKEND.examples() / "starter" / "softmax", Origin.SHIPPED)
         verdict = judge.verify(task, example)

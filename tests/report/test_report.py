@@ -1,14 +1,17 @@
-"""A report says what is in the workspace, on one page that needs nothing else."""
+"""Reports: figures, tables, and a page without external resources."""
 
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 from rich.console import Console
 
-from kernelmill.errors import UsageError
-from kernelmill.report import conclusion, summarise, task_table, write_page
-from kernelmill.workspace import NewTask, Workspace
+from kernelmill.records.campaign import NewTask
+from kernelmill.records.errors import UsageError
+from kernelmill.records.verdict import Interval
+from kernelmill.report import conclusion, summarise_campaign, task_table, write_page
+from kernelmill.workspace import Workspace
 from samples import SETTINGS, make_result, make_task, make_verdict, new_tasks
 
 
@@ -31,7 +34,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 def test_the_figures(workspace: Workspace) -> None:
-    summary = summarise(workspace, workspace.campaign())
+    summary = summarise_campaign(workspace, workspace.campaign())
     solved, unsolved, broken = summary.tasks
     assert (solved.attempts, solved.solved_at, solved.champion) == (4, 2, 3)
     assert [(step.number, step.ratio) for step in solved.trajectory] == [(2, 1.5), (3, 3.0)]
@@ -47,27 +50,68 @@ def test_the_figures(workspace: Workspace) -> None:
 
 def test_the_table_fits_and_names_every_task(workspace: Workspace) -> None:
     console = Console(width=120, record=True, file=open("/dev/null", "w"))
-    console.print(task_table(summarise(workspace, workspace.campaign())))
+    console.print(task_table(summarise_campaign(workspace, workspace.campaign())))
     text = console.export_text()
     assert "2.90x [2.84, 2.96]" in text
     assert "unsolved" in text and "set aside" in text
 
 
+def test_the_table_fits_80_columns_and_cuts_nothing(workspace: Workspace) -> None:
+    console = Console(width=80, record=True, file=open("/dev/null", "w"))
+    console.print(task_table(summarise_campaign(workspace, workspace.campaign()), console.width))
+    text = console.export_text()
+    assert "[2.84, 2.96]" in text and "…" not in text
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+@pytest.mark.parametrize("solved", [True, False])
+def test_the_baseline_has_its_own_name(solved: bool, tmp_path: Path) -> None:
+    """A verdict on a modelled chip is relative to XLA; without any, no baseline is named."""
+    result = make_result(2.0 if solved else None, champion=solved)
+    assert result.verdict is not None
+    if result.verdict.latency is not None:
+        latency = msgspec.structs.replace(
+            result.verdict.latency, over_baseline=Interval.exactly(2.0), baseline="XLA"
+        )
+        verdict = msgspec.structs.replace(result.verdict, latency=latency)
+        result = msgspec.structs.replace(result, verdict=verdict)
+    settings = msgspec.structs.replace(SETTINGS, backend="pallas:v5e")
+    with Workspace(tmp_path / "w", create=True) as workspace:
+        campaign = workspace.create_campaign(settings, new_tasks("a"))
+        claim = workspace.claim(campaign, 1)
+        assert claim is not None
+        workspace.complete(claim, result, lambda *_: None)
+        summary = summarise_campaign(workspace, campaign)
+    console = Console(width=120, record=True, file=open("/dev/null", "w"))
+    console.print(task_table(summary))
+    write_page(summary, tmp_path / "report.html")
+    for text in (
+        console.export_text(),
+        conclusion(summary),
+        (tmp_path / "report.html").read_text(),
+    ):
+        assert ("over XLA" if solved else "baseline") in text
+        assert "eager" not in text
+    assert ("both modelled" in text) is solved
+
+
 def test_the_page_stands_alone(workspace: Workspace, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
-    write_page(summarise(workspace, workspace.campaign()), page)
+    write_page(summarise_campaign(workspace, workspace.campaign()), page)
     text = page.read_text()
     assert text.count("<svg") == text.count("</svg>") == 2 + 3
     assert "Every champion was written from nothing." in text
     assert "<broken>" not in text and "it is &lt;broken&gt;" in text
     assert not re.search(r"(src|href)=|https?://|<script|nan", text)
     with pytest.raises(UsageError, match="cannot write"):
-        write_page(summarise(workspace, workspace.campaign()), tmp_path / "no" / "report.html")
+        write_page(
+            summarise_campaign(workspace, workspace.campaign()), tmp_path / "no" / "report.html"
+        )
 
 
 def test_an_empty_campaign_has_a_report_too(tmp_path: Path) -> None:
     with Workspace(tmp_path / "w", create=True) as workspace:
         campaign = workspace.create_campaign(SETTINGS, new_tasks("a"))
-        summary = summarise(workspace, campaign)
+        summary = summarise_campaign(workspace, campaign)
         write_page(summary, tmp_path / "report.html")
         assert "0 of 1 tasks solved" in conclusion(summary)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from kernelmill.backends import get_backend
-from kernelmill.judge import Judge, Settings
+from kernelmill.judge import Judge, JudgeSettings
 
 _BACKEND = get_backend("rvv")
 
@@ -20,12 +20,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def emulating() -> Iterator[Judge]:
-    with Judge(_BACKEND, Settings(seconds=60.0)) as judge:
+    with Judge(_BACKEND, JudgeSettings(seconds=60.0)) as judge:
         yield judge
 
 
 @pytest.fixture(scope="session")
 def lenient() -> Iterator[Judge]:
     """Without static rules: what do the gates behind them say?"""
-    with Judge(_BACKEND, Settings(seconds=60.0, static_rules=False)) as judge:
+    with Judge(_BACKEND, JudgeSettings(seconds=60.0, static_rules=False)) as judge:
         yield judge

@@ -1,6 +1,6 @@
 """A small task and its kernel, in parts that tests replace."""
 
-from kernelmill.candidate import Candidate, Origin
+from kernelmill.records.candidate import Candidate, Origin
 
 TASK = '''
 """Twice the input plus a bias."""

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
-from kernelmill.candidate import Origin, read_candidate
-from kernelmill.judge import Gate, Judge
+from kernelmill.backends.reading import read_candidate
+from kernelmill.judge import Judge
+from kernelmill.records.candidate import Origin
+from kernelmill.records.verdict import Gate
 from kernelmill.tasks import load_suite
 
 pytestmark = pytest.mark.isolation

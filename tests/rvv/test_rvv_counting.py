@@ -8,16 +8,16 @@ import pytest
 
 from kernelmill.backends import get_backend
 from kernelmill.backends.modelled import Estimate, ModelledBackend, Session
-from kernelmill.candidate import Candidate, Origin
+from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.task import TensorSpec
+from kernelmill.records.tensors import Node, lay_out
 from kernelmill.sandbox import Zygote
-from kernelmill.tasks.task import Kind
 from kernelmill.tensors.arguments import CallArguments, InitArguments
 from kernelmill.tensors.blob import Blob
-from kernelmill.tensors.layout import Node, lay_out
 
 COUNT = 1024
 BYTES_OF_A_REGISTER = 32
-OUTPUTS = [Kind("float32", (COUNT,))]
+OUTPUTS = [TensorSpec("float32", (COUNT,))]
 
 FRAME = """
 #include <riscv_vector.h>
@@ -52,13 +52,13 @@ def session(zygote: Zygote, body: str) -> Iterator[Session]:
     assert isinstance(backend, ModelledBackend)
     kernel = Candidate({"kernel.cpp": FRAME.replace("BODY", body)}, Origin.FILE)
     built = backend.build(kernel, zygote)
-    init = InitArguments(Node(), Blob.ours(lay_out([])))
+    init = InitArguments(Node(), Blob.create(lay_out([])))
     with backend.open(kernel, built, init, zygote) as opened:
         yield opened
 
 
 def arguments() -> CallArguments:
-    blob = Blob.ours(lay_out([("float32", (COUNT,))]))
+    blob = Blob.create(lay_out([("float32", (COUNT,))]))
     blob.array(0)[...] = np.arange(COUNT)
     return CallArguments(blob, Node(items=(Node(tensor=0),)), {})
 

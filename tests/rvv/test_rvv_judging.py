@@ -6,11 +6,14 @@ from pathlib import Path
 import pytest
 
 from kernelmill.backends import get_backend
-from kernelmill.candidate import Candidate, Origin, read_candidate
-from kernelmill.errors import CandidateError, UsageError
-from kernelmill.judge import Gate, Judge, Settings, Verdict
-from kernelmill.judge.modelled import bench
-from kernelmill.tasks import Task, load_suite
+from kernelmill.backends.reading import read_candidate
+from kernelmill.judge import Judge, JudgeSettings
+from kernelmill.judge.devices.modelled import harness
+from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.errors import CandidateError, UsageError
+from kernelmill.records.task import Task
+from kernelmill.records.verdict import Gate, Verdict
+from kernelmill.tasks import load_suite
 from rvv.kernels import TASK, candidate
 
 PROJECT = Path(__file__).parent.parent.parent
@@ -29,7 +32,7 @@ def test_every_example_passes(emulating: Judge, folder: Path) -> None:
     task = emulating.describe(load_suite(f"starter/{folder.name}")[0])
     verdict = emulating.verify(task, read_candidate(folder, Origin.FILE))
     assert verdict.passed, [feedback.text() for feedback in verdict.feedback]
-    assert verdict.latency is not None and verdict.latency.over_eager.ratio > 1
+    assert verdict.latency is not None and verdict.latency.over_baseline.ratio > 1
 
 
 def test_the_example_of_the_page_passes(emulating: Judge) -> None:
@@ -56,8 +59,8 @@ def test_where_the_simulator_is_slow_every_shape_is_tried_once(
     emulating: Judge, task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = emulating.verify(task, candidate())
-    monkeypatch.setattr(bench, "_PATIENT_SECONDS", 0.0)
-    monkeypatch.setattr(bench, "_SAMPLED_SHARE", 0.0)
+    monkeypatch.setattr(harness, "_PATIENT_SECONDS", 0.0)
+    monkeypatch.setattr(harness, "_SAMPLED_SHARE", 0.0)
     sampled = emulating.verify(task, candidate())
     assert sampled.passed and len(sampled.trials) < len(whole.trials)
     hidden = [trial.hidden for trial in sampled.trials]
@@ -101,7 +104,7 @@ def test_a_step_over_the_edge_is_told_to_the_byte(emulating: Judge, task: Task) 
 
 def test_an_endless_loop_is_ended(task: Task) -> None:
     endless = candidate(BEGIN, "    while (*(volatile float*)y != 1) {}\n" + BEGIN)
-    with Judge(get_backend("rvv"), Settings(seconds=2.0)) as judge:
+    with Judge(get_backend("rvv"), JudgeSettings(seconds=2.0)) as judge:
         verdict = judge.verify(task, endless)
     assert (verdict.gate, verdict.feedback[0].kind) == (Gate.CORRECTNESS, "time-out")
 

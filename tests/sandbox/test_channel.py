@@ -1,4 +1,4 @@
-"""Messages between two ends of a socket."""
+"""Messages between the two ends of a channel."""
 
 import os
 import socket
@@ -9,7 +9,7 @@ import pytest
 from kernelmill.sandbox.channel import Channel
 
 
-def test_whoever_answers_and_goes_at_once_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_answer_of_a_peer_that_leaves_at_once_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
     """The other end may be gone before the call that sends to it has returned."""
     ours, theirs = socket.socketpair()
     channel, peer = Channel(ours), Channel(theirs)

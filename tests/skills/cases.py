@@ -3,7 +3,7 @@
 import os
 
 from kernelmill.skills.library import Library, load_library
-from kernelmill.skills.method_files import CodeCase, WrittenMethod
+from kernelmill.skills.method_files import CodeCase, MethodFile
 
 LIBRARY: Library = load_library()
 ALL = os.environ.get("KERNELMILL_SKILLS") == "all"
@@ -17,7 +17,7 @@ _ALWAYS = {
 """A few for every backend."""
 
 
-def methods(backend: str) -> list[WrittenMethod]:
+def methods(backend: str) -> list[MethodFile]:
     chosen = set(LIBRARY.methods) if ALL else _ALWAYS
     found = [method for name, method in LIBRARY.methods.items() if name in chosen]
     return [method for method in found if backend in method.front.backends]

@@ -1,18 +1,20 @@
 """Parents, histories and plans for the tests of the skills."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
-from kernelmill.candidate import Candidate, Origin
-from kernelmill.generators.base import Parent
-from kernelmill.generators.decisions import Decisions
-from kernelmill.generators.planning import Diagnosis, Guidance, Plan
-from kernelmill.judge import Verdict
+from kernelmill.conformance.histories import make_attempt, new_database
+from kernelmill.memory import Memory
+from kernelmill.records.attempt import Attempt, AttemptPlan, State
+from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.decisions import Decisions
+from kernelmill.records.guidance import Diagnosis, Guidance, Plan
+from kernelmill.records.proposal import ModelScore, Parent
+from kernelmill.records.task import Task
+from kernelmill.records.verdict import Verdict
 from kernelmill.strategies.base import History, seed_of
-from kernelmill.strategies.conformance import empty_database, make_attempt
-from kernelmill.tasks.task import Task
-from kernelmill.workspace import Attempt, Planned, State
 from samples import make_task, make_verdict
 
 SERIAL = 'extern "C" void run(float* x) { for (int i = 0; i < 9; ++i) x[i] = 0; }'
@@ -40,27 +42,37 @@ def plan(method: str) -> Plan:
     return Plan(method, ("do it",), "passes = 1", "memory", "passes down")
 
 
-class ToldHistory(History):
-    """What each attempt was made from, as the workspace would tell it."""
+class Recorded(NamedTuple):
+    """An attempt with its source, verdict and plan."""
 
-    def __init__(self, told: Sequence[tuple[Attempt, Parent | None, Planned | None]]) -> None:
-        self.backend = "cpp"
-        self.attempts = [attempt for attempt, _, _ in told]
-        self.database = empty_database()
-        self.seed = seed_of(0, "suite/task", len(told) + 1)
-        self._parents = {attempt.id: made for attempt, made, _ in told}
-        self._plans = {attempt.id: planned for attempt, _, planned in told}
+    attempt: Attempt
+    parent: Parent
+    """The attempt as the parent of another."""
+    planned: AttemptPlan | None
+
+
+class RecordedHistory(History):
+    def __init__(self, recorded: Sequence[Recorded], target: str = "cpp") -> None:
+        self.backend = target
+        self.attempts = [one.attempt for one in recorded]
+        self.memory = Memory(new_database())
+        self.number = len(recorded) + 1
+        self.seed = seed_of(0, "suite/task", self.number)
+        self.parents = {one.attempt.id: one.parent for one in recorded}
+        self._plans = {one.attempt.id: one.planned for one in recorded}
+
+    @property
+    def model_scores(self) -> tuple[ModelScore, ...]:
+        return ()
 
     def parent(self, attempt: Attempt) -> Parent:
-        made = self._parents[attempt.id]
-        assert made is not None
-        return made
+        return self.parents[attempt.id]
 
-    def planned(self, attempt: Attempt) -> Planned | None:
+    def planned(self, attempt: Attempt) -> AttemptPlan | None:
         return self._plans[attempt.id]
 
 
-def told(
+def record(
     number: int,
     ratio: float | None,
     kernel: str = SERIAL,
@@ -69,8 +81,8 @@ def told(
     verdict: Verdict | None = None,
     diagnosis: Diagnosis | None = None,
     **decisions: bool | int | str,
-) -> tuple[Attempt, Parent | None, Planned | None]:
-    """Attempt `number` with id 100 + number, made from the attempt with number `start`."""
+) -> Recorded:
+    """Attempt `number` with id 100 + number, which started from the attempt with number `start`."""
     state = State.REFUSED if ratio is None else State.PASSED
     attempt = msgspec.structs.replace(
         make_attempt(number, state, ratio),
@@ -83,5 +95,5 @@ def told(
     planned = None
     if method or diagnosis is not None:
         guidance = Guidance("rule", "memory", "high", "streaming", ("passes = 1",), (), {})
-        planned = Planned(guidance, plan(method) if method else None, diagnosis)
-    return attempt, made, planned
+        planned = AttemptPlan(guidance, plan(method) if method else None, diagnosis)
+    return Recorded(attempt, made, planned)

@@ -10,21 +10,22 @@ import pytest
 from generators.model.endpoint import Handler, say, serving
 from generators.model.test_roles import generator
 from judge.kernels import KERNEL, MODEL, TASK
-from kernelmill.campaign import Crew, Ending, Limits, Watcher, run_campaign
+from kernelmill.campaign import Components, Ending, RunLimits, Watcher, run_campaign
 from kernelmill.campaign.preflight import describe_tasks, find_tasks
 from kernelmill.generators.composer import Composer
 from kernelmill.judge import Judge
-from kernelmill.memory import ItemKind, Memory, Role
-from kernelmill.skills.explaining import explain
+from kernelmill.memory import ItemKind, Memory, ValueRole
+from kernelmill.records.attempt import State
+from kernelmill.skills.explanation import explain_attempt
 from kernelmill.strategies import get_strategy
-from kernelmill.workspace import State, Workspace
+from kernelmill.workspace import Workspace
 from samples import SETTINGS
 from skills.cases import LIBRARY
 
 pytestmark = pytest.mark.compiler
 
 
-def test_the_composer_follows_methods_and_their_worth_is_learned(
+def test_the_composer_follows_methods_and_their_values_are_learned(
     judge: Judge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -36,8 +37,8 @@ def test_the_composer_follows_methods_and_their_worth_is_learned(
     with Workspace(tmp_path / "workspace", create=True) as workspace:
         campaign = workspace.create_campaign(settings, tasks)
         composer = Composer("cold")
-        crew = Crew(judge, composer, get_strategy("skill"))
-        ending = run_campaign(workspace, campaign, crew, Limits(), Watcher())
+        components = Components((judge,), composer, get_strategy("skill"))
+        ending = run_campaign(workspace, campaign, components, RunLimits(), Watcher())
         composer.close()
         assert ending is Ending.COMPLETE
         attempts = workspace.attempts(campaign, 1)
@@ -48,11 +49,11 @@ def test_the_composer_follows_methods_and_their_worth_is_learned(
             assert found is not None and found.plan is not None and found.guidance is not None
             assert found.plan.evidence in found.guidance.evidence
             assert attempt.prediction == found.plan.expects
-            told = explain(workspace, attempt, LIBRARY)
-            assert f"rule: {found.guidance.rule}" in told and "outcome: " in told
+            text = explain_attempt(workspace, attempt, LIBRARY)
+            assert f"rule: {found.guidance.rule}" in text and "outcome: " in text
         memory = Memory(workspace.database)
         items = memory.of_kind(ItemKind.SKILL, "cpp")
-        values = memory.values([item.id for item in items], Role.REFINE)
+        values = memory.values([item.id for item in items], ValueRole.REFINE)
         visits = sum(one.visits for (_, family), one in values.items() if not family)
         assert visits == len(planned)
 
@@ -111,8 +112,10 @@ def test_a_model_plays_every_role(
     ):
         server.otherwise = play
         campaign = workspace.create_campaign(settings, tasks)
-        crew = Crew(judge, generator(server), get_strategy("skill"))
-        assert run_campaign(workspace, campaign, crew, Limits(), Watcher()) is Ending.COMPLETE
+        components = Components((judge,), generator(server), get_strategy("skill"))
+        assert (
+            run_campaign(workspace, campaign, components, RunLimits(), Watcher()) is Ending.COMPLETE
+        )
         drafted, repaired, improved = workspace.attempts(campaign, 1)
         assert (drafted.state, drafted.gate) == (State.REFUSED, "correctness")
         assert repaired.state is State.PASSED, repaired.reason
@@ -121,7 +124,7 @@ def test_a_model_plays_every_role(
         diagnosed, planned = (workspace.planned(one.id) for one in (repaired, improved))
         assert diagnosed is not None and diagnosed.diagnosis is not None
         assert planned is not None and planned.plan is not None
-        assert "outcome: " in explain(workspace, improved, LIBRARY)
+        assert "outcome: " in explain_attempt(workspace, improved, LIBRARY)
         calls = [call for one in (drafted, repaired, improved) for call in workspace.calls(one.id)]
         roles = ["generator", "diagnoser", "repairer", "planner", "optimizer"]
         assert [call.role for call in calls] == roles

@@ -1,9 +1,11 @@
-"""What is counted in a source, and that it is the hottest kernel's."""
+"""Metrics of sources in every language, counted in the hottest kernel."""
 
 import msgspec
 import pytest
 
-from kernelmill.candidate import Candidate, Origin
+from kernelmill.backends import get_backend
+from kernelmill.backends.reading import read_candidate
+from kernelmill.records.candidate import Candidate, Origin
 from kernelmill.skills.features.operators import operator_metrics
 from kernelmill.skills.features.source import source_metrics
 from samples import make_task
@@ -72,7 +74,7 @@ def test_comments_and_strings_are_no_code() -> None:
     assert (found["loops"], found["doubles"], found["parallel_loops"]) == (0, 0, 0)
 
 
-def test_mathematics_of_the_library_is_told_from_ones_own() -> None:
+def test_calls_of_the_math_library_are_distinguished_from_own_ones() -> None:
     found = cpp("""
       static inline float exp(float x) { return 1 + x; }
       extern "C" void run(float* x) { x[0] = exp(x[1]); x[1] = std::exp(x[0]) + tanhf(x[2]); }""")
@@ -85,7 +87,7 @@ def test_what_is_cut_off_is_read_as_far_as_it_goes() -> None:
     assert python("def (", "triton")["kernels"] == 0
 
 
-def test_what_nests_beyond_reason_is_survived() -> None:
+def test_a_source_that_nests_too_deeply_counts_nothing() -> None:
     braces = "{" * 5000 + "}" * 5000
     assert cpp(f'extern "C" void run() {{ {braces} }}')["loops"] == 0
     sums = "+".join(["x"] * 5000)
@@ -108,7 +110,7 @@ extern "C" void run(float* x, cudaStream_t stream) {
 """
 
 
-def test_gates_look_at_the_hottest_kernel() -> None:
+def test_metrics_are_those_of_the_hottest_kernel() -> None:
     guessed, named = cuda(CUDA), cuda(CUDA, "small")
     assert (guessed["loops"], guessed["barriers"], guessed["tensor_operations"]) == (2, 1, 1)
     assert (guessed["wide_loads"], guessed["shared_arrays"], guessed["unrolls"]) == (1, 1, 1)
@@ -165,10 +167,40 @@ def run(x):
 """
 
 
-def test_pallas_kernels_are_those_handed_over() -> None:
+def test_pallas_kernels_are_those_passed_to_pallas_call() -> None:
     found = python(PALLAS, "pallas")
     assert (found["kernels"], found["launches"], found["loops"], found["dots"]) == (1, 1, 1, 1)
     assert (found["block_specs"], found["scratch_buffers"]) == (1, 1)
+
+
+# The language of a source
+
+
+def example(backend: str) -> Candidate:
+    return read_candidate(get_backend(backend).examples() / "starter" / "softmax")
+
+
+def test_rvv_kernels_are_read_as_cpp() -> None:
+    found = source_metrics(example("rvv"), "rvv:vlen128")
+    assert (found["kernels"], found["loops"]) == (1, 4), "three loops over a row, one over rows"
+    assert (found["loop_depth"], found["passes"]) == (2, 3)
+
+
+def test_ascendc_kernels_are_read_as_cpp_in_strings() -> None:
+    found = source_metrics(example("ascendc"), "ascendc")
+    assert (found["kernels"], found["launches"], found["loops"]) == (1, 1, 1)
+
+
+def test_pallas_kernels_are_read_as_python_for_every_chip() -> None:
+    found = source_metrics(example("pallas"), "pallas:v6e")
+    assert (found["kernels"], found["launches"], found["block_specs"]) == (1, 1, 1)
+    assert found == source_metrics(example("pallas"), "pallas")
+
+
+def test_inline_cuda_is_read_as_cpp() -> None:
+    model = f"from torch.utils.cpp_extension import load_inline\nsource = r'''{CUDA}'''\n"
+    assert python(model, "cuda")["barriers"] == cuda(CUDA)["barriers"] == 1
+    assert python(model, "cuda")["launches"] == 2
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Every method is exercised: its code cases are right, and do what it promises."""
+"""Code cases of all methods: they are correct, and move the metric that the method expects."""
 
 import importlib.util
 import shutil
@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from kernelmill.generators.base import Parent, Proposal, Stage
 from kernelmill.generators.composer import Composer
 from kernelmill.generators.composer.decisions import CATALOGUE, Plan
 from kernelmill.generators.composer.emit.program import Program
-from kernelmill.generators.decisions import Choice
-from kernelmill.generators.planning import Guidance, Method
 from kernelmill.judge import Judge
+from kernelmill.records.decisions import Choice
+from kernelmill.records.guidance import Guidance, Method
+from kernelmill.records.proposal import Parent, Proposal, Stage
 from kernelmill.skills.features.source import source_metrics
-from kernelmill.skills.method_files import CodeCase, WrittenMethod
-from kernelmill.skills.metrics import From, of_backend
+from kernelmill.skills.method_files import CodeCase, MethodFile
+from kernelmill.skills.metrics import MetricSource, backend_metrics
 from kernelmill.tasks import load_suite
 from samples import make_candidate, make_verdict
 from skills.cases import LIBRARY, code_cases, methods
@@ -31,7 +31,7 @@ PAIRS = [
     for method in LIBRARY.methods.values()
     for backend, part in method.front.backends.items()
     if any(case.backend == backend and case.which == "before" for case in method.cases)
-    and of_backend(backend)[part.expectation.metric].read_from is From.SOURCE
+    and backend_metrics(backend)[part.expectation.metric].read_from is MetricSource.SOURCE
 ]
 
 
@@ -40,7 +40,7 @@ def name_of(case: CodeCase) -> str:
 
 
 @pytest.mark.parametrize(("method", "backend"), PAIRS)
-def test_what_is_expected_of_the_source_comes_true(method: WrittenMethod, backend: str) -> None:
+def test_what_is_expected_of_the_source_comes_true(method: MethodFile, backend: str) -> None:
     metric, direction = method.front.backends[backend].expectation
     before, after = (
         source_metrics(case.candidate, backend)[metric]
@@ -118,25 +118,25 @@ def composer() -> Iterator[Composer]:
     "method", [m for m in methods("cpp") if m.front.backends["cpp"].decisions], ids=lambda m: m.name
 )
 def test_the_composer_carries_out_its_decisions(
-    method: WrittenMethod, composer: Composer, judge: Judge
+    method: MethodFile, composer: Composer, judge: Judge
 ) -> None:
     part = method.front.backends["cpp"]
     ((name, (choice, *_)),) = part.alternatives.items()
     for case in (part.case, EVERYTHING):
         task = judge.describe(load_suite(case)[0])
-        usual = composer.write(Proposal(task, "cpp", Stage.DRAFT, 0))
-        if name in usual.decisions:
+        default = composer.write(Proposal(task, "cpp", Stage.DRAFT, 0))
+        if name in default.decisions:
             break
     graph = composer.trace(task)
 
     def code(one: Choice) -> dict[str, str]:
-        return Program(graph, Plan(usual.decisions | {name: one})).files(task)
+        return Program(graph, Plan(default.decisions | {name: one})).files(task)
 
     other = next(one for one in CATALOGUE[name].choices if code(one) != code(choice))
-    parent = Parent(1, make_candidate(), make_verdict(2.0), usual.decisions | {name: other})
+    parent = Parent(1, make_candidate(), make_verdict(2.0), default.decisions | {name: other})
     allowed = Method(method.name, method.text("cpp"), part.expects, {name: choice})
     guidance = Guidance("rule", "memory", "high", "streaming", ("passes = 2",), (allowed,), {})
     draft = composer.write(Proposal(task, "cpp", Stage.REFINE, 1, parent, guidance=guidance))
     assert draft.plan is not None and draft.plan.method == method.name
-    assert draft.decisions == usual.decisions | {name: choice}
+    assert draft.decisions == default.decisions | {name: choice}
     assert (draft.plan.evidence, draft.prediction) == ("passes = 2", part.expects)

@@ -1,33 +1,42 @@
-"""What is allowed, in which order, and what a plan that was carried out says of its method."""
+"""The policy: methods that are allowed, their order, and the check of predictions."""
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelmill.generators.decisions import Decisions
-from kernelmill.generators.planning import Diagnosis, Guidance
-from kernelmill.judge.verdict import DeviceDiagnosis, KernelUse, Profile
-from kernelmill.skills.alternatives import next_choices
-from kernelmill.skills.measuring import measure
+from kernelmill.records.decisions import Decisions
+from kernelmill.records.guidance import Diagnosis, Guidance
+from kernelmill.records.verdict import DeviceDiagnosis, KernelUse, Profile
+from kernelmill.skills.method_decisions import next_decisions
 from kernelmill.skills.method_files import Expectation
-from kernelmill.skills.metrics import of_backend
-from kernelmill.skills.policy import Tried, for_repair, guidance
-from kernelmill.skills.prediction import check
+from kernelmill.skills.method_values import MethodValue
+from kernelmill.skills.metric_reading import read_metrics
+from kernelmill.skills.metrics import backend_metrics
+from kernelmill.skills.policy import PastAttempts, guidance, repair_guidance
+from kernelmill.skills.prediction import check_prediction
 from kernelmill.skills.trajectory import trajectory
-from kernelmill.skills.worth import Worth
 from samples import make_verdict
 from skills.cases import LIBRARY
-from skills.helpers import PARALLEL, SERIAL, VECTORS, ToldHistory, candidate, parent, task, told
+from skills.helpers import (
+    PARALLEL,
+    SERIAL,
+    VECTORS,
+    RecordedHistory,
+    candidate,
+    parent,
+    record,
+    task,
+)
 
-EQUAL = Worth(None, 0.2)
+EQUAL = MethodValue(None, 0.2)
 
 
-def allowed(kernel: str, tried: Tried | None = None, **worth: float) -> Guidance:
-    def value(rule: str, method: str) -> Worth:
-        return Worth(None, worth.get(method.replace("-", "_"), 0.2))
+def allowed(kernel: str, tried: PastAttempts | None = None, **values: float) -> Guidance:
+    def value(rule: str, method: str) -> MethodValue:
+        return MethodValue(None, values.get(method.replace("-", "_"), 0.2))
 
-    found = guidance(LIBRARY, task(), parent(kernel, 1.0, 101), tried or Tried(), value)
+    found = guidance(LIBRARY, task(), parent(kernel, 1.0, 101), tried or PastAttempts(), value)
     assert found is not None
     return found
 
@@ -68,7 +77,7 @@ def test_a_profile_names_what_is_hot() -> None:
     profile = Profile(10, 0.5, 0.4, 0.1)
     verdict = msgspec.structs.replace(make_verdict(1.0), profile=profile)
     foreign = msgspec.structs.replace(parent(VECTORS), verdict=verdict)
-    found = guidance(LIBRARY, task(), foreign, Tried(), lambda rule, method: EQUAL)
+    found = guidance(LIBRARY, task(), foreign, PastAttempts(), lambda rule, method: EQUAL)
     assert found is not None and found.bottleneck == "foreign"
     assert "foreign_share = 0.4" in found.evidence
 
@@ -78,8 +87,8 @@ def test_metrics_of_a_device_come_from_its_profile() -> None:
     cool = KernelUse("cool", 2.0, 10.0, 128, 256, 32, 0)
     device = DeviceDiagnosis((hot, cool), 0.9, 0.915, 0.1)
     verdict = msgspec.structs.replace(make_verdict(2.0), backend="cuda", diagnosis=device)
-    metrics = measure(task(), candidate(""), verdict)
-    assert metrics is not None and set(metrics) == set(of_backend("cuda"))
+    metrics = read_metrics(task(), candidate(""), verdict)
+    assert metrics is not None and set(metrics) == set(backend_metrics("cuda"))
     assert (metrics["dram_percent"], metrics["sm_percent"]) == (91.5, None)
     assert metrics["registers"] == 256.0, "no value is beyond the declared limit"
     assert (metrics["kernel_launches"], metrics["hottest_share"]) == (3.0, 0.75)
@@ -88,20 +97,20 @@ def test_metrics_of_a_device_come_from_its_profile() -> None:
 
 def test_nothing_is_said_of_what_was_not_measured() -> None:
     refused = parent(ratio=None)
-    assert guidance(LIBRARY, task(), refused, Tried(), lambda rule, method: EQUAL) is None
+    assert guidance(LIBRARY, task(), refused, PastAttempts(), lambda rule, method: EQUAL) is None
 
 
 # What was tried
 
 
-def tried(history: ToldHistory) -> Tried:
+def tried(history: RecordedHistory) -> PastAttempts:
     steps = trajectory(task(), history, LIBRARY)
-    return Tried(steps, [attempt.decisions for attempt in history.attempts])
+    return PastAttempts(steps, [attempt.decisions for attempt in history.attempts])
 
 
 def test_a_tried_method_comes_last_and_says_what_came_of_it() -> None:
-    history = ToldHistory(
-        [told(1, 1.0, PARALLEL), told(2, 1.0, PARALLEL, 1, "demand-vectors", vectorise=True)]
+    history = RecordedHistory(
+        [record(1, 1.0, PARALLEL), record(2, 1.0, PARALLEL, 1, "demand-vectors", vectorise=True)]
     )
     found = allowed(PARALLEL, tried(history))
     assert names(found)[-1] == "demand-vectors"
@@ -112,8 +121,8 @@ def test_a_tried_method_comes_last_and_says_what_came_of_it() -> None:
 
 
 def test_a_method_that_was_wrong_here_is_forbidden_here() -> None:
-    history = ToldHistory(
-        [told(1, 1.0, PARALLEL), told(2, 0.9, VECTORS, 1, "demand-vectors", vectorise=True)]
+    history = RecordedHistory(
+        [record(1, 1.0, PARALLEL), record(2, 0.9, VECTORS, 1, "demand-vectors", vectorise=True)]
     )
     found = allowed(PARALLEL, tried(history))
     assert "demand-vectors" not in names(found)
@@ -121,7 +130,9 @@ def test_a_method_that_was_wrong_here_is_forbidden_here() -> None:
 
 
 def test_decisions_of_the_composer_are_no_choices_of_a_model() -> None:
-    history = ToldHistory([told(1, 1.0, PARALLEL), told(2, 0.9, VECTORS, 1, "demand-vectors")])
+    history = RecordedHistory(
+        [record(1, 1.0, PARALLEL), record(2, 0.9, VECTORS, 1, "demand-vectors")]
+    )
     model = msgspec.structs.replace(parent(PARALLEL, 1.0, 101), decisions={"approach": "plain"})
     found = guidance(LIBRARY, task(), model, tried(history), lambda rule, method: EQUAL)
     assert found is not None and "demand-vectors" in found.forbidden
@@ -129,11 +140,11 @@ def test_decisions_of_the_composer_are_no_choices_of_a_model() -> None:
 
 def test_a_method_with_choices_left_may_be_varied() -> None:
     reduction = msgspec.structs.replace(task(), signature=("sum.dim_IntList",))
-    history = ToldHistory(
-        [told(1, 1.0, VECTORS), told(2, 1.0, VECTORS, 1, "widen-the-lanes", lanes=128)]
+    history = RecordedHistory(
+        [record(1, 1.0, VECTORS), record(2, 1.0, VECTORS, 1, "widen-the-lanes", lanes=128)]
     )
     steps = trajectory(reduction, history, LIBRARY)
-    before = Tried(steps, [attempt.decisions for attempt in history.attempts])
+    before = PastAttempts(steps, [attempt.decisions for attempt in history.attempts])
     found = guidance(LIBRARY, reduction, parent(VECTORS, 1.0, 101), before, lambda r, m: EQUAL)
     assert found is not None
     (lanes,) = [method for method in found.methods if method.name == "widen-the-lanes"]
@@ -147,8 +158,10 @@ def test_what_worked_rules_out_what_would_undo_it() -> None:
         latency=msgspec.structs.replace(make_verdict(1.0).latency, candidate_ms=0.01),
     )
     quick = msgspec.structs.replace(parent(PARALLEL, 1.0, 102), verdict=tiny)
-    fresh = guidance(LIBRARY, task(), quick, Tried(), lambda rule, method: EQUAL)
-    history = ToldHistory([told(1, 1.0, SERIAL), told(2, 2.0, PARALLEL, 1, "share-the-outer-loop")])
+    fresh = guidance(LIBRARY, task(), quick, PastAttempts(), lambda rule, method: EQUAL)
+    history = RecordedHistory(
+        [record(1, 1.0, SERIAL), record(2, 2.0, PARALLEL, 1, "share-the-outer-loop")]
+    )
     after = guidance(LIBRARY, task(), quick, tried(history), lambda rule, method: EQUAL)
     assert fresh is not None and after is not None
     assert "stay-on-one-thread" in names(fresh)
@@ -157,8 +170,8 @@ def test_what_worked_rules_out_what_would_undo_it() -> None:
 
 def test_repairs_are_remembered_too() -> None:
     diagnosis = Diagnosis("numerical", "wrong", "moments", (), "two passes", 0.5)
-    history = ToldHistory([told(1, None), told(2, 1.0, start=1, diagnosis=diagnosis)])
-    (step,) = for_repair(tried(history), None).trajectory
+    history = RecordedHistory([record(1, None), record(2, 1.0, start=1, diagnosis=diagnosis)])
+    (step,) = repair_guidance(tried(history), None).trajectory
     assert (step.method, step.plan, step.outcome) == ("", "two passes", "repaired")
 
 
@@ -180,18 +193,20 @@ def test_repairs_are_remembered_too() -> None:
 def test_predictions_are_checked(
     was: float | None, now: float, gain: float, judgement: str
 ) -> None:
-    found = check(Expectation("passes", "down"), {"passes": was}, {"passes": now}, gain)
+    found = check_prediction(Expectation("passes", "down"), {"passes": was}, {"passes": now}, gain)
     assert found.judgement == judgement
     assert f"{gain:.2f}x" in found.outcome
 
 
 @given(st.floats(0.1, 10), st.floats(0, 100), st.floats(0, 100))
 def test_up_and_down_never_both_come_true(gain: float, was: float, now: float) -> None:
-    told = {
-        check(Expectation("passes", way), {"passes": was}, {"passes": now}, gain).judgement
+    judgements = {
+        check_prediction(
+            Expectation("passes", way), {"passes": was}, {"passes": now}, gain
+        ).judgement
         for way in ("up", "down")
     }
-    assert told == {"worked"} or "poor implementation" in told
+    assert judgements == {"worked"} or "poor implementation" in judgements
 
 
 # Choices
@@ -203,7 +218,7 @@ LANES = {"lanes": (128, 32, 16, 64)}
 @given(st.sampled_from([16, 32, 64, 128]), st.sets(st.sampled_from([16, 32, 64, 128])))
 def test_choices_are_tried_in_turn(at_hand: int, before: set[int]) -> None:
     known: list[Decisions] = [{"lanes": one} for one in before]
-    chosen = next_choices(LANES, {"lanes": at_hand}, known)["lanes"]
+    chosen = next_decisions(LANES, {"lanes": at_hand}, known)["lanes"]
     assert chosen != at_hand
     left = [one for one in LANES["lanes"] if one not in {at_hand, *before}]
     assert chosen == left[0] if left else chosen in LANES["lanes"]

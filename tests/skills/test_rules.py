@@ -1,4 +1,4 @@
-"""The linter walks the whole space, and the policy has an answer everywhere in it."""
+"""The linter covers the whole metric space, and the shipped rules have an answer everywhere."""
 
 from pathlib import Path
 
@@ -7,23 +7,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelmill.errors import UsageError
-from kernelmill.skills.cells import cut, explore
+from kernelmill.records.errors import UsageError
 from kernelmill.skills.library import Library
-from kernelmill.skills.lint import Flaw, lint
-from kernelmill.skills.method_files import Front
-from kernelmill.skills.metrics import CATALOGUE, Metrics, of_backend
-from kernelmill.skills.predicates import Predicate, parse
+from kernelmill.skills.lint import lint_library
+from kernelmill.skills.lint_findings import SkillFlaw
+from kernelmill.skills.method_files import FrontMatter
+from kernelmill.skills.metric_space import explore, partition
+from kernelmill.skills.metrics import METRICS, Metrics, backend_metrics
+from kernelmill.skills.predicates import Predicate, parse_predicate
 from kernelmill.skills.rule_files import (
     Bucket,
-    Case,
+    DecisionTable,
     Prohibition,
+    RuleCase,
     RuleFile,
-    Table,
+    decision_table,
     read_rules,
-    table,
 )
-from kernelmill.skills.ruling import forbidden, offered, rule_on
+from kernelmill.skills.rule_matching import applicable_methods, forbidden_methods, match_rules
 from skills.cases import LIBRARY
 
 PROJECT = Path(__file__).parent.parent.parent
@@ -33,7 +34,7 @@ def points(backend: str) -> st.SearchStrategy[Metrics]:
     """Anywhere in the space of a backend, thresholds included."""
     bounds = {p.bound for rule in LIBRARY.table(backend).rules for p in rule.conditions}
     spaces = {}
-    for name, metric in of_backend(backend).items():
+    for name, metric in backend_metrics(backend).items():
         inside = sorted(bound for bound in bounds if bound <= metric.high)
         values = st.floats(0, metric.high) | st.sampled_from([0.0, metric.high, *inside])
         spaces[name] = values | st.none() if metric.may_be_missing else values
@@ -49,28 +50,30 @@ def predicates() -> st.SearchStrategy[Predicate]:
 
 
 def test_the_shipped_skills_are_clean() -> None:
-    assert lint(LIBRARY) == []
+    assert lint_library(LIBRARY) == []
 
 
 @given(points("cpp"))
-def test_wherever_a_kernel_stands_something_can_be_tried(metrics: Metrics) -> None:
+def test_some_method_is_allowed_at_every_point(metrics: Metrics) -> None:
     rules = LIBRARY.table("cpp")
-    ruling = rule_on(rules, metrics)
-    assert ruling.case is not None
-    allowed = set(offered(LIBRARY, rules, ruling, metrics))
+    match = match_rules(rules, metrics)
+    assert match.case is not None
+    allowed = set(applicable_methods(LIBRARY, rules, match, metrics))
     assert allowed
-    assert not allowed & set(forbidden(rules, ruling.case, metrics))
+    assert not allowed & set(forbidden_methods(rules, match.case, metrics))
 
 
 @given(st.lists(st.lists(predicates(), max_size=3), max_size=4), points("cpp"))
-def test_exploring_covers_every_point_once(rules: list[list[Predicate]], point: Metrics) -> None:
+def test_regions_cover_every_point_once(rules: list[list[Predicate]], point: Metrics) -> None:
     def decide(metrics: Metrics) -> list[bool]:
         return [all(one.holds(metrics) for one in conditions) for conditions in rules]
 
-    cells = cut(of_backend("cpp"), [one for conditions in rules for one in conditions])
-    told = {one.metric: one for conditions in rules for one in conditions}
+    intervals = partition(
+        backend_metrics("cpp"), [one for conditions in rules for one in conditions]
+    )
+    used = {one.metric: one for conditions in rules for one in conditions}
 
-    def same_cell(name: str, value: float | None) -> bool:
+    def same_interval(name: str, value: float | None) -> bool:
         mine = point[name]
         if value is None or mine is None:
             return value is None and mine is None
@@ -79,35 +82,37 @@ def test_exploring_covers_every_point_once(rules: list[list[Predicate]], point: 
         ]
         return all((value < bound) == (mine < bound) for bound in bounds)
 
-    blocks = [
-        block
-        for block in explore(decide, cells)
-        if all(same_cell(name, value) for name, value in block.point.items())
+    regions = [
+        region
+        for region in explore(decide, intervals)
+        if all(same_interval(name, value) for name, value in region.point.items())
     ]
-    assert [block.said for block in blocks] == [decide(point)]
-    assert set(blocks[0].point) <= set(told)
+    assert [region.result for region in regions] == [decide(point)]
+    assert set(regions[0].point) <= set(used)
 
 
 @given(predicates())
 def test_conditions_are_read_as_they_are_written(predicate: Predicate) -> None:
-    assert parse(str(predicate)) == predicate
+    assert parse_predicate(str(predicate)) == predicate
 
 
 @pytest.mark.parametrize("text", ["passes", "passes > 1", "passes < many", "< 1", "passes<1"])
 def test_what_is_no_condition_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="no condition"):
-        parse(text)
+        parse_predicate(text)
 
 
-def test_a_missing_number_is_neither_below_nor_above() -> None:
+def test_a_comparison_with_a_missing_metric_does_not_hold() -> None:
     metrics = {"foreign_share": None}
-    told = [parse(f"foreign_share {rest}") for rest in ("< 0.5", ">= 0.5", "known", "missing")]
-    assert [one.holds(metrics) for one in told] == [False, False, False, True]
+    predicates = [
+        parse_predicate(f"foreign_share {rest}") for rest in ("< 0.5", ">= 0.5", "known", "missing")
+    ]
+    assert [one.holds(metrics) for one in predicates] == [False, False, False, True]
 
 
 def test_every_metric_is_documented_as_it_is() -> None:
     page = (PROJECT / "docs" / "skills.md").read_text()
-    for name, metric in CATALOGUE.items():
+    for name, metric in METRICS.items():
         unit = f" ({metric.unit})" if metric.unit else ""
         backends = ", ".join(metric.backends) or "all"
         assert f"| `{name}` | {metric.read_from} | {backends} | {metric.about}{unit} |" in page
@@ -116,13 +121,13 @@ def test_every_metric_is_documented_as_it_is() -> None:
 # What the linter finds
 
 
-def changed(**parts: object) -> list[tuple[Flaw, str]]:
+def changed(**parts: object) -> list[tuple[SkillFlaw, str]]:
     """What it says of the shipped rules for processors with some of it replaced."""
     rules = LIBRARY.table("cpp")._replace(**parts)
-    return [(one.flaw, one.where) for one in lint(with_table(rules))]
+    return [(one.flaw, one.where) for one in lint_library(with_table(rules))]
 
 
-def with_table(rules: Table) -> Library:
+def with_table(rules: DecisionTable) -> Library:
     file = RuleFile(("cpp",), *rules[1:])
     methods = {
         name: method._replace(front=on_processors(method.front))
@@ -132,12 +137,12 @@ def with_table(rules: Table) -> Library:
     return Library(methods, (file,))
 
 
-def on_processors(front: Front) -> Front:
+def on_processors(front: FrontMatter) -> FrontMatter:
     return msgspec.structs.replace(front, backends={"cpp": front.backends["cpp"]})
 
 
-def extra_case(**fields: object) -> tuple[Case, ...]:
-    case = msgspec.convert({"name": "new", "allow": ("share-the-outer-loop",), **fields}, Case)
+def extra_case(**fields: object) -> tuple[RuleCase, ...]:
+    case = msgspec.convert({"name": "new", "allow": ("share-the-outer-loop",), **fields}, RuleCase)
     return (case, *LIBRARY.table("cpp").cases)
 
 
@@ -149,52 +154,54 @@ def test_it_finds_unknown_names() -> None:
         {"allow": ("guess",)},
         {"forbid": {"guess": "no"}},
     ):
-        assert changed(cases=extra_case(**fields)) == [(Flaw.UNKNOWN, "case new on cpp")]
+        assert changed(cases=extra_case(**fields)) == [(SkillFlaw.UNKNOWN, "case new on cpp")]
 
 
 def test_it_finds_rules_that_cannot_fire() -> None:
-    after = Case("late", ("share-the-outer-loop",))
-    assert changed(cases=(*LIBRARY.table("cpp").cases, after)) == [(Flaw.NEVER, "case late on cpp")]
+    after = RuleCase("late", ("share-the-outer-loop",))
+    assert changed(cases=(*LIBRARY.table("cpp").cases, after)) == [
+        (SkillFlaw.NEVER, "case late on cpp")
+    ]
     twice = ("passes < 1", "passes >= 2")
-    assert (Flaw.NEVER, "case new on cpp") in changed(cases=extra_case(when=twice))
-    assert (Flaw.NEVER, "case new on cpp") in changed(cases=extra_case(when=("passes < 0",)))
-    assert (Flaw.NEVER, "case new on cpp") in changed(cases=extra_case(when=("passes known",)))
+    assert (SkillFlaw.NEVER, "case new on cpp") in changed(cases=extra_case(when=twice))
+    assert (SkillFlaw.NEVER, "case new on cpp") in changed(cases=extra_case(when=("passes < 0",)))
+    assert (SkillFlaw.NEVER, "case new on cpp") in changed(cases=extra_case(when=("passes known",)))
     buckets = LIBRARY.table("cpp").headrooms
-    assert (Flaw.NEVER, "bucket none on cpp") in changed(
+    assert (SkillFlaw.NEVER, "bucket none on cpp") in changed(
         headrooms=(*buckets, Bucket("none", "there is nothing left"))
     )
     idle = Prohibition("idle", ("share-the-outer-loop",), "why", twice)
-    assert changed(prohibitions=(idle,)) == [(Flaw.NEVER, "prohibition idle on cpp")]
+    assert changed(prohibitions=(idle,)) == [(SkillFlaw.NEVER, "prohibition idle on cpp")]
 
 
 def test_it_finds_holes() -> None:
     cases = [case for case in LIBRARY.table("cpp").cases if case.name != "cpp-scalar"]
-    assert changed(cases=tuple(cases)) == [(Flaw.HOLE, "cpp")] * 15
+    assert changed(cases=tuple(cases)) == [(SkillFlaw.HOLE, "cpp")] * 15
     nothing_left = extra_case(when=("vectors >= 1",), allow=("demand-vectors",))
-    assert (Flaw.HOLE, "case new on cpp") in changed(cases=nothing_left)
+    assert (SkillFlaw.HOLE, "case new on cpp") in changed(cases=nothing_left)
 
 
 def test_it_finds_contradictions() -> None:
     one = Prohibition("small", ("share-the-outer-loop",), "why", ("megabytes < 1",))
-    assert (Flaw.CONTRADICTION, "case cpp-one-thread on cpp") in changed(prohibitions=(one,))
+    assert (SkillFlaw.CONTRADICTION, "case cpp-one-thread on cpp") in changed(prohibitions=(one,))
     elsewhere = Prohibition("wide", ("share-the-outer-loop",), "why", ("parallel_loops >= 1",))
     assert changed(prohibitions=(elsewhere,)) == []
 
 
-def test_it_finds_methods_nobody_allows_and_missing_cases() -> None:
+def test_it_finds_methods_that_no_case_allows_and_missing_cases() -> None:
     method = LIBRARY.methods["keep-the-row"]
     lonely = method._replace(front=msgspec.structs.replace(method.front, name="lonely"), cases=())
     library = Library({**LIBRARY.methods, "lonely": lonely}, LIBRARY.rules)
-    assert [one.flaw for one in lint(library)] == [Flaw.UNUSED, Flaw.NO_CASE]
+    assert [one.flaw for one in lint_library(library)] == [SkillFlaw.UNUSED, SkillFlaw.NO_CASE]
 
 
 def test_additions_join_a_case() -> None:
     more = RuleFile(("cpp",), additions={"cpp-one-thread": ("demand-vectors",)})
-    rules = table([*LIBRARY.rules, more], "cpp")
+    rules = decision_table([*LIBRARY.rules, more], "cpp")
     (case,) = [case for case in rules.cases if case.name == "cpp-one-thread"]
     assert case.allow[-1] == "demand-vectors"
     unknown = RuleFile(("cpp",), additions={"nowhere": ("demand-vectors",)})
-    found = lint(Library(LIBRARY.methods, (*LIBRARY.rules, unknown)))
+    found = lint_library(Library(LIBRARY.methods, (*LIBRARY.rules, unknown)))
     assert [one.what for one in found] == ["no case nowhere"]
 
 

@@ -1,17 +1,26 @@
-"""The built-in strategies keep the contract, and do what their names say."""
+"""The built-in strategies: the contract, and what distinguishes each of them."""
 
 import pytest
 
-from kernelmill.errors import UsageError
-from kernelmill.generators.base import Stage
+from kernelmill.conformance.histories import InMemoryHistory, make_attempt
+from kernelmill.conformance.strategy import StrategyConformance
+from kernelmill.records.attempt import State
+from kernelmill.records.errors import UsageError
+from kernelmill.records.proposal import Stage
 from kernelmill.strategies import Strategy, get_strategy, strategy_names
+from kernelmill.strategies.attempt_hints import attempt_hints
 from kernelmill.strategies.best_of_n import BestOfN
-from kernelmill.strategies.conformance import HISTORIES, StrategyConformance, make_attempt
 from kernelmill.strategies.refine import Refine
-from kernelmill.strategies.tried import tried_hints
 from kernelmill.strategies.value import ValueDriven
-from kernelmill.workspace import State
 from samples import make_task
+
+MIXED = (
+    make_attempt(1, State.REFUSED),
+    make_attempt(2, State.PASSED, 1.5),
+    make_attempt(3, State.PASSED, 0.5),
+    make_attempt(4, State.REFUSED),
+    make_attempt(5, State.DECLINED),
+)
 
 
 class TestBestOfN(StrategyConformance):
@@ -37,12 +46,15 @@ def test_the_built_ins_are_plugged_in() -> None:
 
 
 def test_best_of_n_looks_at_nothing() -> None:
-    proposal = BestOfN().propose(make_task(), HISTORIES[-1])
+    proposal = BestOfN().propose(make_task(), InMemoryHistory(MIXED))
     assert (proposal.stage, proposal.parent, proposal.context) == (Stage.DRAFT, None, ())
 
 
 def test_refine_repairs_the_last_failure_then_improves_the_best() -> None:
-    first, failed, declined, mixed = (Refine().propose(make_task(), h) for h in HISTORIES)
+    first, failed, declined, mixed = (
+        Refine().propose(make_task(), InMemoryHistory(attempts))
+        for attempts in ((), MIXED[:1], MIXED[-1:], MIXED)
+    )
     assert (first.parent, first.stage) == (None, Stage.DRAFT)
     assert failed.parent is not None and failed.parent.attempt == 101
     assert failed.stage == Stage.DRAFT
@@ -53,7 +65,7 @@ def test_refine_repairs_the_last_failure_then_improves_the_best() -> None:
     assert all(hint.kind == "trace" for hint in mixed.context)
 
 
-def test_what_was_tried_is_seen_in_the_light_of_the_start() -> None:
+def test_outcomes_of_attempts_are_relative_to_the_start() -> None:
     states = [
         (State.REFUSED, None),
         (State.PASSED, 1.0),
@@ -61,6 +73,6 @@ def test_what_was_tried_is_seen_in_the_light_of_the_start() -> None:
         (State.DECLINED, None),
     ]
     attempts = [make_attempt(n, state, ratio) for n, (state, ratio) in enumerate(states, 1)]
-    hints = tried_hints(attempts, attempts[2])
+    hints = attempt_hints(attempts, attempts[2])
     assert [hint.outcome for hint in hints] == pytest.approx([-1, -0.6, 0])
-    assert [hint.outcome for hint in tried_hints(attempts[:1], attempts[0])] == [-1]
+    assert [hint.outcome for hint in attempt_hints(attempts[:1], attempts[0])] == [-1]

@@ -6,15 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from kernelmill.judge.compare import Expected, compare, make_budget
+from kernelmill.judge.compare import ExpectedOutput, compare, make_budget
 
 TOLERANCE = 16.0
 shapes = hnp.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=40)
 
 
-def expected_for(exact: np.ndarray, dtype: str = "float32") -> Expected:
+def expected_for(exact: np.ndarray, dtype: str = "float32") -> ExpectedOutput:
     eager = exact.astype(dtype)
-    return Expected(dtype, eager, exact, make_budget(dtype, eager, exact, TOLERANCE))
+    return ExpectedOutput(dtype, eager, exact, make_budget(dtype, eager, exact, TOLERANCE))
 
 
 def normal(shape: tuple[int, ...], seed: int) -> np.ndarray:
@@ -110,18 +110,20 @@ def test_all_zero_outputs_demand_zeros() -> None:
 
 def test_discrete_outputs_are_exact_unless_rounding_decides() -> None:
     exact = np.arange(100)
-    same = Expected("int64", exact, exact, make_budget("int64", exact, exact, TOLERANCE))
+    same = ExpectedOutput("int64", exact, exact, make_budget("int64", exact, exact, TOLERANCE))
     off = exact.copy()
     off[7] = 0
     assert compare(exact, same).error == 0
     assert compare(off, same).error > 1
-    rounded = Expected("int64", off, exact, make_budget("int64", off, exact, TOLERANCE))
+    rounded = ExpectedOutput("int64", off, exact, make_budget("int64", off, exact, TOLERANCE))
     assert compare(off, rounded).error <= 1
 
 
 def test_bfloat16_is_compared_in_its_own_precision() -> None:
     exact = normal((64,), 0)
     bits = (exact.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
-    expected = Expected("bfloat16", bits, exact, make_budget("bfloat16", bits, exact, TOLERANCE))
+    expected = ExpectedOutput(
+        "bfloat16", bits, exact, make_budget("bfloat16", bits, exact, TOLERANCE)
+    )
     assert compare(bits, expected).error <= 1
     assert compare(np.zeros_like(bits), expected).error > 1

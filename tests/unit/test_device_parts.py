@@ -8,25 +8,29 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from kernelmill.judge import compare as on_host
-from kernelmill.judge.cuda import compare as on_device
-from kernelmill.judge.cuda.diagnosis import diagnose
-from kernelmill.judge.cuda.gaps import Gaps
-from kernelmill.judge.cuda.protocol import Hardware, KernelSeen, Profiled
-from kernelmill.judge.verdict import Interval, Latency
-from kernelmill.tasks.task import Kind, Task, Variant
-from kernelmill.tensors.layout import Node
+from kernelmill.judge.correctness import failure_feedback
+from kernelmill.judge.devices.cuda import compare as on_device
+from kernelmill.judge.devices.cuda.diagnosis import diagnose_profile
+from kernelmill.judge.devices.cuda.exception_hints import EXCEPTION_HINTS
+from kernelmill.judge.devices.cuda.free_list import FreeList
+from kernelmill.judge.devices.cuda.protocol import Hardware, KernelSeen, Profiled
+from kernelmill.judge.runner_handle import RunnerRaised
+from kernelmill.records.task import Task, TensorSpec, Variant
+from kernelmill.records.tensors import Node
+from kernelmill.records.verdict import Interval, Latency
+from kernelmill.sandbox.serving import ProgramFailed
 
 STEP = 2 << 20
 LARGEST = 1e300
 
 
 @given(st.lists(st.tuples(st.integers(1, 40 * STEP), st.booleans()), max_size=60))
-def test_parts_of_a_block_never_overlap(wishes: list[tuple[int, bool]]) -> None:
+def test_parts_of_a_block_never_overlap(requests: list[tuple[int, bool]]) -> None:
     start, size = 1 << 40, 200 * STEP
-    gaps = Gaps(start, size)
+    free_list = FreeList(start, size)
     taken: dict[int, int] = {}
-    for wanted, then_free in wishes:
-        address = gaps.take(wanted)
+    for wanted, then_free in requests:
+        address = free_list.allocate(wanted)
         if address is None:
             continue
         assert start <= address
@@ -35,10 +39,10 @@ def test_parts_of_a_block_never_overlap(wishes: list[tuple[int, bool]]) -> None:
         taken[address] = wanted
         if then_free:
             victim = min(taken)
-            gaps.give_back(victim, taken.pop(victim))
+            free_list.free(victim, taken.pop(victim))
     for address, length in taken.items():
-        gaps.give_back(address, length)
-    assert gaps.take(size) == start
+        free_list.free(address, length)
+    assert free_list.allocate(size) == start
 
 
 FLOATS = st.floats(-1e6, 1e6, width=32) | st.sampled_from([np.nan, np.inf, -np.inf])
@@ -54,11 +58,13 @@ def test_the_device_compares_as_the_processor_does(data: st.DataObject) -> None:
     actual = np.where(data.draw(arrays(np.bool_, shape)), actual, eager)
     budget = on_host.make_budget("float32", eager, exact, 8.0)
     tensors = [torch.from_numpy(np.ascontiguousarray(a)) for a in (actual, eager, exact)]
-    theirs = on_device.make_budget(tensors[1], tensors[2], 8.0)
+    theirs = on_device.make_tensor_budget(tensors[1], tensors[2], 8.0)
     assert theirs.norm == pytest.approx(budget.norm)
     assert theirs.absolute == pytest.approx(budget.absolute)
-    host = on_host.compare(actual, on_host.Expected("float32", eager, exact, budget))
-    device = on_device.compare(tensors[0], on_device.Expected(tensors[1], tensors[2], budget))
+    host = on_host.compare(actual, on_host.ExpectedOutput("float32", eager, exact, budget))
+    device = on_device.compare_tensors(
+        tensors[0], on_device.ExpectedTensor(tensors[1], tensors[2], budget)
+    )
     assert (device.error > 1) == (host.error > 1)
     assert device.wrong == host.wrong
     assert device.box == host.box
@@ -71,16 +77,18 @@ def test_the_device_compares_as_the_processor_does(data: st.DataObject) -> None:
 )
 def test_the_device_compares_integers_alike(actual: np.ndarray, exact: np.ndarray) -> None:
     budget = on_host.make_budget("int64", exact, exact, 8.0)
-    host = on_host.compare(actual, on_host.Expected("int64", exact, exact, budget))
+    host = on_host.compare(actual, on_host.ExpectedOutput("int64", exact, exact, budget))
     wanted = torch.from_numpy(exact)
-    device = on_device.compare(torch.from_numpy(actual), on_device.Expected(wanted, wanted, budget))
+    device = on_device.compare_tensors(
+        torch.from_numpy(actual), on_device.ExpectedTensor(wanted, wanted, budget)
+    )
     assert (device.wrong, device.box) == (host.wrong, host.box)
 
 
 def test_a_diagnosis_tells_own_kernels_from_foreign_ones() -> None:
-    kind = Kind("float32", (1024, 1024))
-    shown = Variant({}, Node(tensor=0), (kind,), False)
-    task = Task("t", "f", "", "", "gpu", (shown,), ("plain",), (kind,), {}, (), 2 << 30)
+    spec = TensorSpec("float32", (1024, 1024))
+    shown = Variant({}, Node(tensor=0), (spec,), False)
+    task = Task("t", "f", "", "", "gpu", (shown,), ("plain",), (spec,), {}, (), 2 << 30)
     hardware = Hardware("GPU", 1 << 37, 50 << 20, 4.8e9, 132, 1.98e6)
     latency = Latency(0.1, 0.2, None, Interval(2.0, 1.9, 2.1), None, 0.01, 0.01, 24, 10)
 
@@ -95,7 +103,7 @@ def test_a_diagnosis_tells_own_kernels_from_foreign_ones() -> None:
         ],
         5,
     )
-    diagnosis, profile = diagnose(profiled, ("mine",), task, latency, hardware)
+    diagnosis, profile = diagnose_profile(profiled, ("mine",), task, latency, hardware)
     assert profile.kernel == pytest.approx(300 / 450)
     assert profile.foreign == pytest.approx(100 / 450)
     assert profile.foreign_ms == pytest.approx(0.02)
@@ -103,3 +111,20 @@ def test_a_diagnosis_tells_own_kernels_from_foreign_ones() -> None:
     assert diagnosis.busy == pytest.approx(0.9)
     assert diagnosis.bandwidth == pytest.approx(2 * 4 * 1024**2 / 0.1 / 4.8e9)
     assert "mine" in diagnosis.text()
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "hint"),
+    [
+        ("OutOfMemoryError", "CUDA out of memory. Tried to allocate 4 GiB", "smaller tiles"),
+        ("OutOfResources", "out of resource: shared memory", "smaller tiles"),
+        ("RuntimeError", "CUDA error: an illegal memory access was encountered", "check bounds"),
+        ("RuntimeError", "state_dict: missing bias", "parameter and buffer names"),
+        ("MemoryError", "", "more memory than a kernel may use"),
+        ("ValueError", "no", ""),
+    ],
+)
+def test_hints_of_a_device_come_before_general_ones(error: str, message: str, hint: str) -> None:
+    raised = RunnerRaised(ProgramFailed(error, message, []))
+    found = failure_feedback(raised, EXCEPTION_HINTS).hint
+    assert hint in found and bool(hint) == bool(found)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kernelmill.backends.environments import Environment
-from kernelmill.errors import BackendUnavailable
+from kernelmill.backends.support.environments import Environment
+from kernelmill.records.errors import BackendUnavailable
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Small sizes for simulated targets are found, whatever the task."""
+"""Reduction of task sizes for emulated targets."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from kernelmill.backends import get_backend
-from kernelmill.backends.cuda.diagnostics import device_state, first_errors
+from kernelmill.backends.cuda.diagnostics import device_state
 from kernelmill.backends.cuda.source_rules import check_cuda, own_kernels
-from kernelmill.candidate import Candidate, Origin, read_candidate
+from kernelmill.backends.reading import read_candidate
+from kernelmill.backends.support.diagnostics import first_errors
+from kernelmill.records.candidate import Candidate, Origin
 
 EXAMPLES = [
     (backend, folder)

@@ -1,12 +1,13 @@
-"""Static rules on Pallas candidates: nothing against honest ones, a word against the rest."""
+"""Static rules on Pallas candidates: what they find, and that honest code passes."""
 
 from pathlib import Path
 
 import pytest
 
 from kernelmill.backends import get_backend
-from kernelmill.backends.pallas.source_rules import check
-from kernelmill.candidate import Origin, read_candidate
+from kernelmill.backends.pallas.source_rules import check_pallas_source
+from kernelmill.backends.reading import read_candidate
+from kernelmill.records.candidate import Origin
 
 HONEST = """
 import functools
@@ -33,7 +34,7 @@ FORWARD = "        shape = jax"
 
 
 def rules(source: str) -> set[str]:
-    return {finding.rule for finding in check(source, "model.py", entry=True)}
+    return {finding.rule for finding in check_pallas_source(source, "model.py", entry=True)}
 
 
 def folders() -> list[Path]:
@@ -71,7 +72,7 @@ def test_honest_source_breaks_no_rule() -> None:
         ("        with open('x'):\n            pass\n", "unneeded"),
     ],
 )
-def test_what_a_kernel_has_no_use_for_is_named(line: str, rule: str) -> None:
+def test_forbidden_code_is_found(line: str, rule: str) -> None:
     assert rule in rules(HONEST.replace(FORWARD, line + FORWARD))
 
 
@@ -85,5 +86,5 @@ def test_what_a_kernel_has_no_use_for_is_named(line: str, rule: str) -> None:
         ("import jax\n", "import jax(\n", "syntax"),
     ],
 )
-def test_a_candidate_has_a_form(before: str, after: str, rule: str) -> None:
+def test_a_malformed_candidate_is_found(before: str, after: str, rule: str) -> None:
     assert rule in rules(HONEST.replace(before, after))

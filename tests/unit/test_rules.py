@@ -5,11 +5,12 @@ import pytest
 from judge.kernels import KERNEL, MODEL
 from kernelmill.backends.cpp.backend import CppBackend
 from kernelmill.backends.cpp.binary_rules import check_library
-from kernelmill.backends.cpp.diagnostics import first_errors
 from kernelmill.backends.cpp.source_rules import check_text
-from kernelmill.backends.python_rules import PythonRules
-from kernelmill.candidate import Candidate, Origin, read_candidate
-from kernelmill.errors import CandidateError
+from kernelmill.backends.reading import read_candidate
+from kernelmill.backends.support.diagnostics import first_errors
+from kernelmill.backends.support.python_rules import PythonRules
+from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.errors import CandidateError
 
 
 def python_rules(text: str) -> set[str]:

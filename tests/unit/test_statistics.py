@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelmill.judge.statistics import ratio_interval
-from kernelmill.judge.verdict import Interval
+from kernelmill.records.verdict import Interval
 
 seeds = st.integers(0, 2**32 - 1)
 

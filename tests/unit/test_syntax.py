@@ -1,4 +1,4 @@
-"""Trees of Python source, made by several threads at once."""
+"""Parsing of Python source by several threads at once."""
 
 import gc
 import sys
@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from kernelmill.syntax import parse
+from kernelmill.syntax import parse_python
 
 SOURCE = "\n".join(f"def f{i}(a, b):\n    return [a + b * {i}, (a, b)]" for i in range(200))
 
 
 @pytest.fixture
-def _restless() -> Iterator[None]:
-    """Threads take turns as often as they can: whenever garbage is looked for, at the least."""
+def _frequent_switches() -> Iterator[None]:
+    """Threads switch as often as possible: at every garbage collection, at least."""
 
     def interrupt(phase: str, info: dict[str, int]) -> None:
         sum(range(50))
@@ -29,13 +29,13 @@ def _restless() -> Iterator[None]:
     sys.setswitchinterval(interval)
 
 
-@pytest.mark.usefixtures("_restless")
+@pytest.mark.usefixtures("_frequent_switches")
 def test_threads_do_not_get_in_each_others_way() -> None:
     lengths = []
 
     def work() -> None:
         for _ in range(40):
-            lengths.append(len(parse(SOURCE).body))
+            lengths.append(len(parse_python(SOURCE).body))
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:

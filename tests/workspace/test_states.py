@@ -16,7 +16,8 @@ from hypothesis.stateful import (
     rule,
 )
 
-from kernelmill.workspace import Claim, Workspace
+from kernelmill.records.attempt import Claim
+from kernelmill.workspace import Workspace
 from samples import SETTINGS, make_result, new_tasks
 from workspace.test_workspace import die, ignore
 
@@ -80,7 +81,7 @@ class Claims(RuleBasedStateMachine):
     def every_attempt_counts_once(self) -> None:
         totals = self.sides[0].totals(self.campaign)
         assert totals.done == sum(self.done.values())
-        assert totals.planned == len(self.held)
+        assert totals.claimed == len(self.held)
         for task in TASKS:
             numbers = [a.number for a in self.sides[1].attempts(self.campaign, task)]
             assert len(set(numbers)) == len(numbers) == self.done[task] <= SETTINGS.budget

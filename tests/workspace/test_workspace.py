@@ -1,4 +1,4 @@
-"""A workspace: made, opened, refused; claims, costs and sources in it."""
+"""Workspaces: creation and opening, claims, costs and sources."""
 
 import os
 import sqlite3
@@ -9,19 +9,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from kernelmill.errors import UsageError, WorkspaceError
-from kernelmill.generators.calls import Call
-from kernelmill.generators.planning import Guidance, Method, Plan
-from kernelmill.workspace import (
-    Attempt,
-    Planned,
-    Result,
-    Seconds,
-    State,
-    Transaction,
-    VerdictKind,
-    Workspace,
-)
+from kernelmill.records.attempt import Attempt, AttemptPlan, Result, Seconds, State, VerdictKind
+from kernelmill.records.errors import UsageError, WorkspaceError
+from kernelmill.records.guidance import Guidance, Method, Plan
+from kernelmill.records.model_calls import ModelCall
+from kernelmill.workspace import EventKind, Transaction, Workspace
 from samples import SETTINGS, make_result, make_verdict, new_tasks
 
 
@@ -30,7 +22,7 @@ def ignore(_attempt: Attempt, _transaction: Transaction) -> None:
 
 
 def die(workspace: Workspace) -> None:
-    """What the kernel does to a killed process: its files are closed, nothing else."""
+    """Close the files, as the operating system does for a killed process."""
     if workspace._owner is not None:
         os.close(workspace._owner._file)
         workspace._owner = None
@@ -116,10 +108,24 @@ def test_what_is_stored_comes_back(tmp_path: Path) -> None:
             workspace.attempt(99)
 
 
+def test_the_best_attempt_of_a_task(tmp_path: Path) -> None:
+    with Workspace(str(tmp_path), create=True) as workspace:
+        campaign = workspace.create_campaign(SETTINGS, new_tasks("a", "b"))
+        with pytest.raises(UsageError, match="no task 'c'"):
+            workspace.best_attempt(campaign, "c")
+        with pytest.raises(UsageError, match="a has had no attempt"):
+            workspace.best_attempt(campaign, "a")
+        for ratio, best in ((None, 1), (2.0, 2), (1.0, 2)):
+            claim = workspace.claim(campaign, 1)
+            assert claim is not None
+            workspace.complete(claim, make_result(ratio, champion=ratio == 2.0), ignore)
+            assert workspace.best_attempt(campaign, "a").id == best
+
+
 def test_what_was_asked_and_planned_comes_back(tmp_path: Path) -> None:
     calls = (
-        Call("planner", "m", 900, 50, 0.01, 2.0),
-        Call("optimizer", "m", None, None, None, 9.0, "cut short", cached=True),
+        ModelCall("planner", "m", 900, 50, 0.01, 2.0),
+        ModelCall("optimizer", "m", None, None, None, 9.0, "cut short", cached=True),
     )
     plan = Plan("fuse", ("one pass",), "memory 0.2", "arithmetic: 0.01", "memory 0.4")
     method = Method("fuse", "Read once.", "memory share up", {"fuse": True}, 3)
@@ -136,8 +142,8 @@ def test_what_was_asked_and_planned_comes_back(tmp_path: Path) -> None:
         attempt = workspace.complete(claims[0], result, ignore)
         assert (attempt.tokens_in, attempt.cost_usd) == (None, None)
         assert workspace.calls(attempt.id) == list(calls)
-        assert workspace.planned(attempt.id) == Planned(guidance, plan, None)
-        declined = Result(made.proposal, Seconds(), declined="no answer", in_vain=calls[:1])
+        assert workspace.planned(attempt.id) == AttemptPlan(guidance, plan, None)
+        declined = Result(made.proposal, Seconds(), declined="no answer", declined_calls=calls[:1])
         second = workspace.complete(claims[1], declined, ignore)
         assert (second.tokens_in, second.cost_usd) == (900, 0.01)
         assert workspace.planned(second.id) is None
@@ -187,7 +193,7 @@ def test_the_attempt_of_a_dead_process_is_taken_up_and_that_of_a_living_one_is_n
     with pytest.raises(UsageError, match="not finished"):
         second.attempt(mine.attempt)
     second.complete(mine, make_result(), ignore)
-    assert second.totals(campaign).planned == 1
+    assert second.totals(campaign).claimed == 1
     second.close()
 
 
@@ -197,7 +203,7 @@ def test_a_lost_claim_cannot_be_completed(tmp_path: Path) -> None:
         claim = first.claim(campaign, 1)
         assert claim is not None
         second.claim(campaign, 1)
-        with pytest.raises(WorkspaceError, match="not this process's"):
+        with pytest.raises(WorkspaceError, match="belongs to another process"):
             second.complete(claim, make_result(), ignore)
 
 
@@ -213,7 +219,7 @@ def test_a_disk_that_takes_no_more_is_a_clear_error(tmp_path: Path) -> None:
             workspace.complete(claim, make_result(text=text), ignore)
         workspace._connection.execute("PRAGMA query_only = ON")
         with pytest.raises(WorkspaceError, match="cannot be used"):
-            workspace.note(campaign, "begun", "")
+            workspace.note(campaign, EventKind.BEGUN, "")
         workspace._connection.execute("PRAGMA query_only = OFF")
         workspace._connection.execute("PRAGMA max_page_count = 1000000")
         assert workspace.complete(claim, make_result(text=text), ignore).number == 1

@@ -1,4 +1,4 @@
-"""Targets for kernels: each knows its language, tool chain, and what is forbidden in it."""
+"""Backends: one folder for each language and tool chain, found through entry points."""
 
 from kernelmill.backends.base import Backend
 from kernelmill.plugins import construct, plugin_names
@@ -10,12 +10,7 @@ def backend_names() -> tuple[str, ...]:
     return plugin_names(_GROUP)
 
 
-def plain_name(spec: str) -> str:
-    """Without the chip that `NAME:CHIP` asks for."""
-    return spec.partition(":")[0]
-
-
 def get_backend(name: str) -> Backend:
-    """The backend behind an entry point, the built-in ones included."""
+    """A new instance of the backend NAME, or NAME:CHIP. Raises UsageError for an unknown one."""
     backend: Backend = construct(_GROUP, "backend", name)
     return backend

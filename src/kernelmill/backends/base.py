@@ -1,6 +1,9 @@
-"""The contract of a backend."""
+"""The contract of a backend: one language and tool chain for one kind of hardware.
 
-import enum
+A backend is a subclass of `Backend` behind the entry point `kernelmill.backends`.
+docs/new-backend.md walks through it; `kernelmill.conformance.backend` tests it.
+"""
+
 import inspect
 from abc import ABC, abstractmethod
 from pathlib import Path
@@ -8,38 +11,30 @@ from typing import ClassVar
 
 import msgspec
 
-from kernelmill.backends.environments import Environment
-from kernelmill.candidate import MODEL_FILE, Candidate
-from kernelmill.errors import BackendUnavailable
+from kernelmill.backends.support.environments import Environment
+from kernelmill.records.candidate import MODEL_FILE, Candidate
+from kernelmill.records.errors import BackendUnavailable
+from kernelmill.records.task import Task
 from kernelmill.sandbox import Zygote
-from kernelmill.tasks.task import Task
-
-
-class Device(enum.StrEnum):
-    """Where candidates run; the framework's name for it, where the framework has one."""
-
-    CPU = "cpu"
-    CUDA = "cuda"
-    NPU = "npu"
-    """Built for, and not yet judged on."""
-    MODELLED = "modelled"
-    """Not in this machine: a simulator executes, and a model tells the time."""
 
 
 class Requirement(msgspec.Struct, frozen=True):
-    """Something the machine must have for a backend to work."""
+    """Something that a machine must have for a backend to work."""
 
     name: str
     found: str
-    """Version or path; empty where it is missing."""
+    """Version or path; empty if it is missing."""
     remedy: str
+    """What to run or install if it is missing."""
 
 
-class Finding(msgspec.Struct, frozen=True):
-    """Something static rules object to, in words a generator can act on."""
+class RuleFinding(msgspec.Struct, frozen=True):
+    """One violation of a static rule, in words that a generator can act on."""
 
     rule: str
+    """Short name of the rule: the kind of the feedback."""
     where: str
+    """File, with the line if there is one: `kernel.cpp:12`."""
     what: str
     instead: str
 
@@ -48,23 +43,24 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Built(msgspec.Struct, frozen=True):
-    """What a build leaves behind."""
+    """The result of a build. Immutable, and independent of the backend that made it."""
 
     artefacts: dict[str, bytes]
-    """Placed beside model.py under these names."""
+    """File name -> content. Placed beside model.py where the candidate runs."""
     prebuilt_extensions: bool = False
-    """The candidate builds through the framework's load_inline; it gets these artefacts instead."""
+    """The artefacts are extensions that the candidate's calls of load_inline return, unbuilt."""
     kernels: tuple[str, ...] = ()
-    """Names of its own kernels, where a device's profiler tells kernels apart."""
+    """Names of the candidate's own kernels, for devices whose profiler tells kernels apart."""
     compiles_at_run_time: bool = False
-    """Its first calls start a compiler: the runner must be allowed to, until the clock runs."""
-    workshop: bytes = b""
-    """What was compiled ahead of its first calls: an archive of the folder its compilers use."""
+    """First calls start a compiler, so the runner may start processes until timing begins."""
+    compile_cache: bytes = b""
+    """Tar archive of the compilers' cache folder, filled ahead of the first call."""
     cached: bool = False
+    """Whether the artefacts come from the build cache."""
 
 
 class CandidateFailed(Exception):
-    """What a tool chain has against a candidate, in words for the generator."""
+    """A tool chain's complaint about a candidate, in words for the generator."""
 
     def __init__(self, kind: str, summary: str, evidence: tuple[str, ...], hint: str = "") -> None:
         self.kind = kind
@@ -75,92 +71,134 @@ class CandidateFailed(Exception):
 
 
 class BuildFailed(CandidateFailed):
-    """The candidate does not build."""
+    """The candidate does not build. The same sources fail in the same way again."""
+
+
+class BuildInterrupted(BuildFailed):
+    """A build that ended without a judgement on the sources: a time-out, a crash, a limit.
+
+    Another attempt may succeed, so this is never cached.
+    """
 
 
 class Backend(ABC):
-    """A target: language, tool chain, hardware.
+    """One language and tool chain for one kind of hardware.
 
-    Instances hold nothing of a candidate but caches, and may be used from several threads. `build`
-    runs the tool chain in cells only. Methods raise `BackendUnavailable` when the machine lacks
-    what they need, and `BuildFailed` for the candidate's own mistakes; nothing else.
+    Members are listed in the order in which the author of a new backend meets them.
+
+    Threads: all methods may be called from several threads at once. An instance keeps no state of
+    a candidate other than caches, and guards those itself.
+
+    Ownership: the caller makes the zygote and closes it. A backend closes every sandbox that it
+    opens in `build` and `compile_for` before it returns. What it returns belongs to the caller.
+
+    Errors: methods raise `BackendUnavailable` if the machine lacks what they need, and
+    `BuildFailed` for the candidate's own mistakes. `ZygoteLost` passes through methods that take
+    a zygote; the judge then tries again. Any other exception is a bug of the backend.
     """
 
     name: ClassVar[str]
+    """Name of the entry point: a valid identifier, as in `--backend NAME`."""
     title: ClassVar[str]
-    entry: ClassVar[str] = MODEL_FILE
-    """The file that every candidate has: where its work begins."""
-    scale: ClassVar[str] = "cpu"
-    """Which sizes of the built-in tasks suit it."""
+    """Hardware and language in a few words, for tables: "NVIDIA GPU, CUDA C++"."""
     chips: ClassVar[tuple[str, ...]] = ()
-    """What NAME:CHIP may ask for; the first is meant where it asks for none."""
-    environment: ClassVar[Environment | None] = None
-    """Where its tool chain lives, if that needs packages of its own."""
-    device: Device = Device.CPU
-    measures: bool = True
-    """Whether the time of a call says anything here: an interpreter's does not. Where it does not,
-    the gates end with correctness, on small shapes only."""
-    exact: ClassVar[bool] = False
-    """Whether time is counted, not measured: a second look says nothing new."""
+    """The chips that `NAME:CHIP` may ask for, the default first. The constructor of a backend
+    with chips takes one, and raises UsageError for any other."""
+    chip: str = ""
+    """The chip of this instance; empty for a backend without chips."""
+    device_kind: str = "cpu"
+    """Where candidates run: a name behind the entry point `kernelmill.devices`."""
+    scale: ClassVar[str] = "cpu"
+    """Default sizes of the built-in tasks: "cpu", or a key of their `SCALES`."""
+    has_latency_gate: bool = True
+    """False if the time of a call means nothing, as in an interpreter. The gates then end with
+    correctness, on small shapes only."""
+    deterministic_timing: ClassVar[bool] = False
+    """True if the time of a call is computed, not measured: timing it again adds nothing."""
     clock: ClassVar[str] = ""
-    """How the time of a call is modelled, in words; empty where it is measured."""
+    """How the time of a call is modelled, as verdicts word it; empty if it is measured."""
     baseline: ClassVar[str] = "eager"
-    """What candidates are compared with, in two or three words."""
+    """What candidates are timed against, in two or three words."""
+    environment: ClassVar[Environment | None] = None
+    """Python environment of the tool chain, if its pinned packages would conflict with ours."""
+    entry: ClassVar[str] = MODEL_FILE
+    """The file that every candidate must have."""
     zygote_modules: tuple[str, ...] = ()
-    """Modules with this backend's cell programs, which the warm process imports first."""
+    """Modules with the programs that this backend runs in sandboxes. The zygote imports them
+    once, so that sandboxes start fast."""
+
+    @property
+    def target(self) -> str:
+        """Identity in memory, workspace and reports: NAME, or NAME:CHIP if there are several."""
+        return f"{self.name}:{self.chip}" if len(self.chips) > 1 else self.name
 
     @abstractmethod
     def requirements(self) -> list[Requirement]:
-        """What the backend needs, and what of it this machine has."""
+        """Everything the backend needs, and what this machine has of it.
+
+        Never raises: `kernelmill doctor` prints it on machines that lack all of it.
+        """
 
     def demand_requirements(self) -> None:
-        """Raises BackendUnavailable where something is missing."""
+        """Raise BackendUnavailable if a requirement is missing."""
         missing = [need for need in self.requirements() if not need.found]
         if missing:
             needs = "; ".join(f"{need.name} is missing: {need.remedy}" for need in missing)
             raise BackendUnavailable(f"backend {self.name} cannot work here: {needs}")
 
+    @abstractmethod
+    def toolchain(self) -> str:
+        """Names and versions of what builds, for the evidence of a verdict.
+
+        Raises BackendUnavailable if the tool chain is missing.
+        """
+
     def devices(self) -> tuple[str, ...]:
-        """Names of the devices it can run on, by number; none where it runs on the processor."""
+        """Names of the devices it can run on, by number; empty for the CPU."""
         return ()
 
     @abstractmethod
-    def toolchain(self) -> str:
-        """Name and version of what builds, as evidence."""
+    def inspect_sources(self, candidate: Candidate) -> list[RuleFinding]:
+        """Static rules on the sources.
 
-    @abstractmethod
-    def inspect_sources(self, candidate: Candidate) -> list[Finding]:
-        """Static rules. They must find nothing in honest kernels."""
+        They must find nothing in honest kernels. They run nothing and raise nothing: text that
+        does not parse is a finding.
+        """
 
     @abstractmethod
     def build(self, candidate: Candidate, zygote: Zygote) -> Built:
-        """Build in a cell, or take the result from the cache."""
+        """Build in a sandbox, or take the result from the build cache.
+
+        The tool chain runs in sandboxes of the zygote only, because compilers execute what they
+        are given. Raises BuildFailed for what the tool chain objects to, and BuildInterrupted if
+        it came to no conclusion.
+        """
+
+    @abstractmethod
+    def inspect_build(self, candidate: Candidate, built: Built) -> list[RuleFinding]:
+        """Static rules on the artefacts, which no spelling in the sources evades."""
 
     def compile_for(self, task: Task, candidate: Candidate, built: Built, zygote: Zygote) -> Built:
-        """Compile, in a cell, what a build leaves open until a task's shapes are known.
+        """Compile ahead, in a sandbox, what depends on the shapes of a task.
 
-        Saves time and decides nothing: whatever fails is left for the first call to say.
+        Saves time and decides nothing: what fails here is left for the first call to report.
         """
         return built
 
-    @abstractmethod
-    def inspect_build(self, candidate: Candidate, built: Built) -> list[Finding]:
-        """Rules on what came out of the build, which no spelling in the source can hide from."""
-
     def guide(self) -> dict[str, str]:
-        """The API knowledge of the backend: title -> text."""
+        """What writers of kernels should know: chapter -> Markdown. Has a chapter `contract`."""
         chapters = sorted((self.folder() / "guide").glob("*.md"))
         return {path.stem: path.read_text() for path in chapters}
 
     def machine(self) -> tuple[str, ...]:
-        """What kernels will run on, as facts for whoever writes them."""
+        """Facts about the hardware that kernels will run on, one line each, for their writers."""
         return ()
 
     def examples(self) -> Path:
-        """Honest candidates: one folder a suite, one folder a task in it."""
+        """Folder of honest candidates: one folder per suite, in it one folder per task."""
         return self.folder() / "examples"
 
     @classmethod
     def folder(cls) -> Path:
-        """Where guide and examples lie: beside the module that defines the backend."""
+        """Folder of `guide` and `examples`: that of the module which defines the backend."""
         return Path(inspect.getfile(cls)).parent

@@ -1,7 +1,7 @@
-"""The contract of a backend whose target is not in this machine.
+"""The contract of a backend whose chip is not in this machine.
 
-Its candidates are executed by a simulator, and timed by a deterministic model that the verdict
-names. Nothing of this is wall-clock time.
+A simulator executes its candidates, and a deterministic model tells their time. Verdicts name the
+model. Nothing here is wall-clock time.
 """
 
 from abc import ABC, abstractmethod
@@ -11,68 +11,73 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy.typing as npt
 
-from kernelmill.backends.base import Backend, Built, CandidateFailed, Device
-from kernelmill.candidate import Candidate
-from kernelmill.errors import UsageError
+from kernelmill.backends.base import Backend, Built, CandidateFailed
+from kernelmill.records.candidate import Candidate
+from kernelmill.records.errors import UsageError
+from kernelmill.records.task import Task, TensorSpec
 from kernelmill.sandbox import Zygote
-from kernelmill.tasks.task import Kind, Task
 from kernelmill.tensors.arguments import CallArguments, InitArguments
 
 
 class Estimate(msgspec.Struct, frozen=True):
-    """What the model says one call takes. The same for the same kernel and shapes, always."""
+    """The modelled cost of one call. Always the same for the same kernel and shapes."""
 
     milliseconds: float
     cycles: float
     bytes: int
-    """Moved between the chip's memory and its core."""
+    """Bytes moved between the chip's memory and its core."""
     model: str
-    """Whose numbers these are, with a version: `libtpu 0.0.42, static LLO profile`."""
+    """Name and version of the model: `libtpu 0.0.42, static LLO profile`."""
     units: dict[str, float] = {}
-    """Unit of the chip, or kind of instruction -> share of the cycles, the greatest first."""
+    """Unit of the chip or kind of instruction -> share of the cycles, largest first."""
     notes: tuple[str, ...] = ()
-    """What else a writer of kernels should know, a short line each: memory used, grid steps."""
+    """Other facts for writers of kernels, one short line each: memory used, grid steps."""
 
 
 class Peak(NamedTuple):
-    """What the chip cannot do faster, whatever the kernel."""
+    """Upper limits of the chip, whatever the kernel."""
 
     bytes_per_second: float
     operations_per_second: float
 
 
 class RunFailed(CandidateFailed):
-    """The simulator stops the kernel: a race, an access out of bounds, memory that overflows."""
+    """The simulator stopped the kernel: a race, an access out of bounds, a memory overflow."""
 
 
 class BaselineMissing(Exception):
-    """There is nothing to compare with on this backend; the message says why."""
+    """The backend has no baseline for a task; the message says why."""
 
 
 class Session(ABC):
-    """A kernel in a cell with its tool chain, for as many calls as wanted.
+    """A kernel in a sandbox with its simulator, for any number of calls.
 
-    Methods raise `RunFailed` for the kernel's own mistakes where the tool chain can say what they
-    are, `BuildFailed` where it builds for the shapes of a call and cannot, and `CellFailure` where
-    the cell does not answer (it crashed, it takes too long); nothing else. Calls know nothing of
-    each other. The cell is nobody's friend: what it says of its own speed must come from a part of
-    it that the kernel cannot reach.
+    Threads: one at a time. Ownership: whoever opens a session closes it. Calls are independent of
+    each other.
+
+    Errors: methods raise `RunFailed` for mistakes of the kernel that the simulator can name,
+    `BuildFailed` if the tool chain builds for the shapes of a call and refuses them, and
+    `SandboxFailure` if the sandbox crashes or gives no answer in time; nothing else.
+
+    Trust: the sandbox may be hostile. What it reports of its own speed must come from a part that
+    the kernel cannot reach.
     """
 
     @abstractmethod
     def execute(
-        self, arguments: CallArguments, outputs: Sequence[Kind], seconds: float
+        self, arguments: CallArguments, outputs: Sequence[TensorSpec], seconds: float
     ) -> list[npt.NDArray[Any]]:
-        """One call. The outputs are compared by whoever asked; bfloat16 comes as its raw bits."""
+        """Run one call within `seconds`. The caller compares the outputs; bfloat16 is raw bits."""
 
     @abstractmethod
     def estimate(
-        self, arguments: CallArguments, outputs: Sequence[Kind], seconds: float
+        self, arguments: CallArguments, outputs: Sequence[TensorSpec], seconds: float
     ) -> Estimate:
-        """What a call with arguments of these shapes takes, by the model."""
+        """The modelled cost of a call with arguments of these shapes."""
 
     @abstractmethod
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """End the sandbox. May be called more than once."""
 
     def __enter__(self) -> "Session":
         return self
@@ -82,11 +87,14 @@ class Session(ABC):
 
 
 class ModelledBackend(Backend):
-    """A backend for chips that nobody needs to have. Says its `clock` and its `baseline`."""
+    """A backend that simulates its chip, so that no machine needs to have one.
 
-    device = Device.MODELLED
+    Subclasses name their `clock` and their `baseline`.
+    """
+
+    device_kind = "modelled"
     scale = "npu"
-    exact = True
+    deterministic_timing = True
 
     def __init__(self, chip: str = "") -> None:
         if chip and chip not in self.chips:
@@ -96,45 +104,48 @@ class ModelledBackend(Backend):
     @property
     @abstractmethod
     def peak(self) -> Peak:
-        """Of the chip: no estimate below what it allows is believed."""
+        """Limits of the chip. The judge refuses an estimate that beats them."""
 
     @abstractmethod
     def open(
         self, candidate: Candidate, built: Built, init: InitArguments, zygote: Zygote
     ) -> Session:
-        """A cell of its own for a built candidate. Raises CellFailure or CandidateFailed."""
+        """A session of its own for a built candidate. Raises SandboxFailure or CandidateFailed."""
 
     @abstractmethod
     def open_baseline(self, task: Task, init: InitArguments, zygote: Zygote) -> Session:
-        """The tool chain's own way to compute the task's function, from nothing but the reference.
+        """A session of the tool chain's own way to compute the task, made from the reference alone.
 
-        What it computes is checked like a candidate's. Raises BaselineMissing where there is none
-        for this task.
+        Its outputs are checked like a candidate's. Raises BaselineMissing if there is none for
+        this task.
         """
 
 
 def check_outputs(
-    found: Sequence[Kind], wanted: Sequence[Kind], widened: Mapping[str, str] | None = None
+    found: Sequence[TensorSpec],
+    wanted: Sequence[TensorSpec],
+    widened: Mapping[str, str] | None = None,
 ) -> None:
-    """The form of what a kernel returns; `widened` types stand for the longer ones a chip lacks.
+    """Raise RunFailed unless the outputs have the shapes and types of the reference's.
 
-    Raises RunFailed, without the sizes: some are secret.
+    `widened` maps an output type to the wider one of the reference that the chip lacks. The message
+    names no sizes, since some are secret.
     """
     if len(found) != len(wanted):
         raise RunFailed(
             "length", f"forward returns {len(found)} tensors, the reference {len(wanted)}", ()
         )
-    for index, (kind, expected) in enumerate(zip(found, wanted, strict=True)):
+    for index, (spec, expected) in enumerate(zip(found, wanted, strict=True)):
         name = f"output {index}" if len(wanted) > 1 else "the output"
-        if kind.shape != expected.shape:
+        if spec.shape != expected.shape:
             raise RunFailed(
-                "shape", f"{name} has the wrong shape: {_difference(kind, expected)}", ()
+                "shape", f"{name} has the wrong shape: {_difference(spec, expected)}", ()
             )
-        if expected.dtype not in (kind.dtype, (widened or {}).get(kind.dtype)):
-            raise RunFailed("type", f"{name} is {kind.dtype}, not {expected.dtype}", ())
+        if expected.dtype not in (spec.dtype, (widened or {}).get(spec.dtype)):
+            raise RunFailed("type", f"{name} is {spec.dtype}, not {expected.dtype}", ())
 
 
-def _difference(found: Kind, wanted: Kind) -> str:
+def _difference(found: TensorSpec, wanted: TensorSpec) -> str:
     if len(found.shape) != len(wanted.shape):
         return f"{len(found.shape)} axes, not {len(wanted.shape)}"
     pairs = zip(found.shape, wanted.shape, strict=True)

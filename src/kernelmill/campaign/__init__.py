@@ -1,7 +1,8 @@
-"""Campaigns: strategy, generator, backend and suite at work under one budget."""
+"""Campaigns: the search for fast kernels over suites of tasks, under one budget."""
 
-from kernelmill.campaign.campaign import Crew, run_campaign
-from kernelmill.campaign.limits import Ending, Limits
+from kernelmill.campaign.components import Components
+from kernelmill.campaign.limits import Ending, RunLimits
+from kernelmill.campaign.running import run_campaign
 from kernelmill.campaign.watcher import Watcher
 
-__all__ = ["Crew", "Ending", "Limits", "Watcher", "run_campaign"]
+__all__ = ["Components", "Ending", "RunLimits", "Watcher", "run_campaign"]

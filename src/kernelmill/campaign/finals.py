@@ -1,4 +1,4 @@
-"""What is done with champions: a last measurement against torch.compile, and files to take away."""
+"""Champions: the final measurement against torch.compile, and their sources as files."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -6,20 +6,23 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from kernelmill.campaign.limits import Limits
-from kernelmill.campaign.panel import Panel
+from kernelmill.campaign.judge_pool import JudgePool
+from kernelmill.campaign.limits import RunLimits
 from kernelmill.campaign.watcher import Watcher
-from kernelmill.candidate import Candidate
-from kernelmill.errors import TaskError
-from kernelmill.judge import Judge, Verdict
-from kernelmill.tasks.task import Task
-from kernelmill.workspace import Campaign, CampaignTask, VerdictKind, Workspace
+from kernelmill.judge import Judge
+from kernelmill.records.attempt import VerdictKind
+from kernelmill.records.campaign import Campaign, CampaignTask, EventKind
+from kernelmill.records.candidate import Candidate
+from kernelmill.records.errors import TaskError
+from kernelmill.records.task import Task
+from kernelmill.records.verdict import Verdict
+from kernelmill.workspace import Workspace
 
 BEST = "best"
 
 
 class _Final(NamedTuple):
-    """A champion that was never measured against torch.compile."""
+    """A champion without a final measurement."""
 
     name: str
     task: Task
@@ -28,20 +31,20 @@ class _Final(NamedTuple):
 
 
 def measure_champions(
-    workspace: Workspace, campaign: Campaign, panel: Panel, limits: Limits, watcher: Watcher
+    workspace: Workspace, campaign: Campaign, pool: JudgePool, limits: RunLimits, watcher: Watcher
 ) -> None:
-    """Measure each champion that was not, against eager and torch.compile; Ctrl-C ends it."""
+    """Measure each champion once against the baseline and torch.compile; Ctrl-C ends it."""
 
     def measure(final: _Final) -> Verdict | None:
-        with panel.lease(final.task) as judge:
+        with pool.lease(final.task) as judge:
             if limits.interrupted:
                 return None
             watcher.working(final.name, "final measurement")
             return judge.verify(final.task, final.candidate, compiled=True)
 
     finals = [final for entry in workspace.tasks(campaign) if (final := _final(workspace, entry))]
-    with ThreadPoolExecutor(len(panel), "kernelmill-finals") as pool:
-        measured = {pool.submit(measure, final): final for final in finals}
+    with ThreadPoolExecutor(len(pool), "kernelmill-finals") as threads:
+        measured = {threads.submit(measure, final): final for final in finals}
         for done in as_completed(measured):
             _store(workspace, campaign, measured[done], done.result)
 
@@ -49,7 +52,7 @@ def measure_champions(
 def measure_champion(
     workspace: Workspace, campaign: Campaign, judge: Judge, entry: CampaignTask
 ) -> None:
-    """One of them; nothing happens where there is no champion, or it was measured before."""
+    """Measure the champion of one task, if there is one and it was not measured before."""
     final = _final(workspace, entry)
     if final is not None:
         verify = partial(judge.verify, final.task, final.candidate, compiled=True)
@@ -75,14 +78,14 @@ def _store(
     try:
         verdict = measured()
     except TaskError as error:
-        workspace.note(campaign, "no final", f"{final.name}: {error}")
+        workspace.note(campaign, EventKind.NO_FINAL, f"{final.name}: {error}")
         return
     if verdict is not None:
         workspace.store_final(final.attempt, verdict)
 
 
 def write_best(workspace: Workspace, backend: str) -> list[Path]:
-    """The fastest kernel of every task over all campaigns for a backend, as folders of files."""
+    """Write the fastest kernel of every task, over all campaigns on a backend, as folders."""
     home = workspace.folder / BEST / backend.replace(":", "-")
     folders = []
     for best in workspace.best(backend):

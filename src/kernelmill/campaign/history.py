@@ -1,17 +1,31 @@
-"""The history of a task, read from the workspace."""
+"""The history of one task in a campaign, read from the workspace."""
 
-from kernelmill.generators.base import Parent
+from functools import cached_property
+
+from kernelmill.memory import Memory
+from kernelmill.memory.values import attempt_reward
+from kernelmill.records.attempt import Attempt, AttemptPlan
+from kernelmill.records.campaign import Campaign
+from kernelmill.records.proposal import ModelScore, Parent
 from kernelmill.strategies.base import History, seed_of
-from kernelmill.workspace import Attempt, Campaign, Planned, Workspace
+from kernelmill.workspace import Workspace
 
 
 class StoredHistory(History):
-    def __init__(self, workspace: Workspace, campaign: Campaign, task: int, seed: int) -> None:
+    def __init__(
+        self, workspace: Workspace, campaign: Campaign, task: int, task_name: str, number: int
+    ) -> None:
         self._workspace = workspace
+        self._campaign = campaign
         self.backend = campaign.settings.backend
-        self.seed = seed
+        self.number = number
+        self.seed = attempt_seed(campaign, task_name, number)
         self.attempts = workspace.attempts(campaign, task)
-        self.database = workspace.database
+        self.memory = Memory(workspace.database)
+
+    @cached_property
+    def model_scores(self) -> tuple[ModelScore, ...]:
+        return model_scores(self._workspace, self._campaign)
 
     def parent(self, attempt: Attempt) -> Parent:
         candidate = self._workspace.candidate(attempt)
@@ -20,11 +34,21 @@ class StoredHistory(History):
             raise ValueError(f"attempt {attempt.id} was declined and cannot be a parent")
         return Parent(attempt.id, candidate, verdict, attempt.decisions)
 
-    def planned(self, attempt: Attempt) -> Planned | None:
+    def planned(self, attempt: Attempt) -> AttemptPlan | None:
         return self._workspace.planned(attempt.id)
 
 
+def model_scores(workspace: Workspace, campaign: Campaign) -> tuple[ModelScore, ...]:
+    """The score of each model; an attempt counts for the model that answered last."""
+    scores: dict[str, ModelScore] = {}
+    for written in workspace.written_by_models(campaign):
+        before = scores.get(written.model, ModelScore(written.model, 0, 0.0))
+        reward = before.reward + attempt_reward(written.ratio, written.best_before)
+        scores[written.model] = ModelScore(written.model, before.attempts + 1, reward)
+    return tuple(scores[model] for model in sorted(scores))
+
+
 def attempt_seed(campaign: Campaign, task: str, number: int) -> int:
-    """With seed 0 the first attempt draws no lots: it is what the generator would do of itself."""
-    drawn = number > 1 or campaign.settings.seed != 0
-    return seed_of(campaign.settings.seed, task, number) if drawn else 0
+    """With campaign seed 0, the first attempt has seed 0: the generator uses its defaults."""
+    is_random = number > 1 or campaign.settings.seed != 0
+    return seed_of(campaign.settings.seed, task, number) if is_random else 0

@@ -1,25 +1,28 @@
-"""When to begin no further attempt: time, money, or the user's wish."""
+"""Limits of one run of a campaign: time, cost, and interrupts."""
 
 import enum
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from kernelmill.workspace import Totals
+from kernelmill.records.campaign import Totals
 
 
 class Ending(enum.StrEnum):
+    """Why a run of a campaign ended."""
+
     COMPLETE = "complete: every task has had its attempts"
     INTERRUPTED = "interrupted"
-    OUT_OF_TIME = "the time is up"
-    OUT_OF_MONEY = "the money is spent"
-    PRICE_UNKNOWN = "stopped: the generator does not know its price, and --max-usd is a promise"
+    OUT_OF_TIME = "stopped: the time limit is reached"
+    OUT_OF_MONEY = "stopped: the cost limit is reached"
+    PRICE_UNKNOWN = "stopped: the cost limit cannot be kept, the generator does not know its cost"
 
 
-class Limits:
-    """The hard limits of one run of a campaign."""
+class RunLimits:
+    """The limits of one run; they decide whether another attempt may begin."""
 
     def __init__(self, max_usd: float | None = None, max_minutes: float | None = None) -> None:
         self.max_usd = max_usd
@@ -27,7 +30,7 @@ class Limits:
         self._interrupts = 0
 
     def interrupt(self) -> None:
-        """Begin nothing more; asked twice, stop at once."""
+        """Begin no further attempt; the second call raises KeyboardInterrupt."""
         self._interrupts += 1
         if self._interrupts > 1:
             raise KeyboardInterrupt
@@ -41,7 +44,7 @@ class Limits:
         return self._interrupts > 0
 
     def reached(self, totals: Totals, in_flight: int) -> Ending | None:
-        """Why nothing more may begin while `in_flight` attempts are under way; None: it may."""
+        """Why no attempt may begin while `in_flight` are under way; None where one may."""
         if self.interrupted:
             return Ending.INTERRUPTED
         if self.seconds_left == 0.0:
@@ -56,17 +59,21 @@ class Limits:
         return None
 
     def must_learn_the_price(self, totals: Totals, in_flight: int) -> bool:
-        """Under a limit of money nothing runs beside the first draft: its price is not known."""
+        """Under a cost limit the first attempt runs alone, because its cost is not known yet."""
         return self.max_usd is not None and totals.dearest_usd is None and in_flight > 0
 
 
 @contextmanager
-def obeying_interrupts(limits: Limits) -> Iterator[None]:
-    """Ctrl-C ends the campaign in order; a second one ends it at once."""
+def obeying_interrupts(limits: RunLimits) -> Iterator[None]:
+    """Ctrl-C ends the run in order, a second one at once. Without effect outside of the main
+    thread, where Python handles no signals."""
 
     def handle(_signal: int, _frame: FrameType | None) -> None:
         limits.interrupt()
 
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     before = signal.signal(signal.SIGINT, handle)
     try:
         yield

@@ -1,22 +1,22 @@
-"""Everything that can be found wrong before anything is spent."""
+"""Checks before a campaign begins: tools, devices and tasks."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from kernelmill.backends.base import Backend, Device
-from kernelmill.campaign import quiet
-from kernelmill.errors import TaskError, UsageError
+from kernelmill.backends.base import Backend
+from kernelmill.campaign import measurement_lock
 from kernelmill.generators.base import Generator
 from kernelmill.judge import Judge
+from kernelmill.records.campaign import NewTask
+from kernelmill.records.errors import TaskError, UsageError
 from kernelmill.tasks import TaskFile, load_suite
-from kernelmill.workspace import NewTask
 
 
 def check_tools(backend: Backend, generator: Generator) -> None:
     """Raises BackendUnavailable, GeneratorUnavailable or WorkspaceError."""
     backend.demand_requirements()
     generator.check(backend.name)
-    quiet.check()
+    measurement_lock.check_locks()
 
 
 def check_devices(backend: Backend, numbers: tuple[int, ...]) -> None:
@@ -28,15 +28,17 @@ def check_devices(backend: Backend, numbers: tuple[int, ...]) -> None:
         raise UsageError(f"backend {backend.name} has no devices to choose from here")
     unknown = [str(number) for number in numbers if not 0 <= number < len(names)]
     if unknown:
-        raise UsageError(f"no device {', '.join(unknown)}: there are 0 to {len(names) - 1}")
+        raise UsageError(f"no device {', '.join(unknown)}: they are 0 to {len(names) - 1}")
     if len(set(numbers)) < len(numbers):
-        raise UsageError("a device is named twice")
+        raise UsageError("a device is named twice: name each once")
     if len({names[number] for number in numbers}) > 1:
-        raise UsageError("devices of different kinds would be compared with each other")
+        raise UsageError(
+            "the timings of devices of different kinds cannot be compared: name devices of one kind"
+        )
 
 
 def find_tasks(suites: tuple[str, ...]) -> list[TaskFile | NewTask]:
-    """The task files behind all names, each once; what is no task file is set aside."""
+    """The task files behind all names, each once; a file that is no task is set aside."""
     found: dict[str, TaskFile | NewTask] = {}
     for suite in suites:
         for entry in _entries(suite):
@@ -44,6 +46,14 @@ def find_tasks(suites: tuple[str, ...]) -> list[TaskFile | NewTask]:
             if found.setdefault(name, entry) != entry:
                 raise UsageError(f"two different tasks are called {name}: rename one of the files")
     return list(found.values())
+
+
+def find_task(name: str) -> TaskFile:
+    """The task file behind a name. Raises UsageError where it stands for several tasks."""
+    first, *others = load_suite(name)
+    if others:
+        raise UsageError(f"{name} is {len(others) + 1} tasks: name one of them, e.g. {first.id}")
+    return first
 
 
 def _entries(suite: str) -> Iterator[TaskFile | NewTask]:
@@ -56,17 +66,16 @@ def _entries(suite: str) -> Iterator[TaskFile | NewTask]:
 def describe_tasks(
     judge: Judge, entries: list[TaskFile | NewTask], scale: str
 ) -> Iterator[NewTask]:
-    """Load each in a cell, one a processor, in order; what does not load is set aside.
+    """Describe each task in a sandbox, one per processor; one that does not load is set aside.
 
-    Several that share a device may not find room in it: who failed in company is asked once more,
-    alone, when all others are through.
+    Tasks described at the same time may run out of a device's memory: one that failed is described
+    again, alone, after all others.
     """
-    crowded = judge.backend.device is not Device.CPU
     failed = []
     with ThreadPoolExecutor(judge.settings.threads, "kernelmill-describe") as pool:
         found = pool.map(lambda entry: _described(judge, entry, scale), entries)
         for entry, new in zip(entries, found, strict=True):
-            if crowded and new.task is None:
+            if judge.device.is_scarce and new.task is None:
                 failed.append(entry)
             else:
                 yield new
@@ -84,7 +93,7 @@ def _described(judge: Judge, entry: TaskFile | NewTask, scale: str) -> NewTask:
 
 
 def demand_some(tasks: list[NewTask]) -> None:
-    """Raises UsageError where there is nothing to work on."""
+    """Raises UsageError where no task loads."""
     broken = [new for new in tasks if new.task is None]
     if len(broken) == len(tasks):
         raise UsageError(f"none of the tasks loads; the first: {broken[0].set_aside}")

@@ -1,4 +1,4 @@
-"""`kernelmill doctor`: what this machine has, and what is lost without the rest."""
+"""`kernelmill doctor`: what this machine provides, and what is lost without the rest."""
 
 import platform
 import sys
@@ -10,15 +10,16 @@ from rich.markup import escape
 from rich.table import Table
 
 from kernelmill import __version__
-from kernelmill.backends import backend_names, get_backend
 from kernelmill.backends.base import Requirement
-from kernelmill.sandbox import Features, Tier, probe_features
+from kernelmill.campaign.readiness import probe_machine
+from kernelmill.cli.terminal import folding_table
+from kernelmill.sandbox import Features, Tier
 
 _LOST = {
-    "namespaces": "foreign processes are visible, scratch is an ordinary temporary folder",
-    "landlock": "a candidate could read and write files of this user",
+    "namespaces": "other processes are visible, scratch is an ordinary temporary folder",
+    "landlock": "a candidate could read and write the files of this user",
     "seccomp": "a candidate could start processes and open sockets",
-    "memory_reading": "no verdict is possible: answers are read from the runner's memory",
+    "memory_reading": "no verdict is possible: outputs are read from the runner's memory",
 }
 _TITLES = {
     "namespaces": "namespaces (user, mount, pid, net, ipc)",
@@ -26,33 +27,34 @@ _TITLES = {
     "seccomp": "seccomp",
     "memory_reading": "reading a runner's memory",
 }
+_MECHANISM_COLUMNS = ("mechanism", "available", "lost without it")
+_NOT_READY = 1
 
 
-def doctor() -> None:
-    """Say what works on this machine: isolation, backends, and how to get what is missing."""
+def doctor_command() -> None:
+    """Check what this machine can do, and how to get what is missing."""
     console = Console()
     console.print(
         f"kernelmill {__version__}, Python {platform.python_version()}, "
         f"{platform.system()} {platform.release()} {platform.machine()}"
     )
-    features = probe_features()
-    console.print(_isolation(features))
-    needs = {name: get_backend(name).requirements() for name in backend_names()}
-    console.print(_backends(needs))
-    usable = [name for name, some in needs.items() if all(need.found for need in some)]
-    if not usable or features.memory_reading:
-        console.print("[red]not ready[/red]: see what is missing above")
-        raise typer.Exit(1)
-    console.print(f"[green]ready[/green] for {', '.join(usable)} ({sys.executable})")
+    machine = probe_machine()
+    console.print(_isolation(machine.isolation))
+    console.print(_backends(machine.requirements))
+    if not machine.is_ready:
+        console.print("[red]not ready[/red]: the tables show what is missing")
+        raise typer.Exit(_NOT_READY)
+    console.print(f"[green]ready[/green] for {', '.join(machine.usable_backends)}")
+    console.print(f"Python: {sys.executable}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _backends(needs: dict[str, list[Requirement]]) -> Table:
-    """What there is of those that are ready; of the others, what is missing."""
-    table = Table("backend", "need", "found, or how to get it", title="backends")
-    for name, some in needs.items():
+def _backends(requirements: dict[str, list[Requirement]]) -> Table:
+    """Everything that was found for a backend that is ready; for the others, what is missing."""
+    table = folding_table("backend", "requirement", "found, or how to get it", title="backends")
+    for name, needs in requirements.items():
         table.add_section()
-        rows = [(need.name, escape(need.found)) for need in some]
-        if missing := [need for need in some if not need.found]:
+        rows = [(need.name, escape(need.found)) for need in needs]
+        if missing := [need for need in needs if not need.found]:
             rows = [
                 (", ".join(need.name for need in alike), f"[red]missing[/red]: {escape(remedy)}")
                 for remedy, alike in groupby(missing, lambda need: need.remedy)
@@ -63,12 +65,12 @@ def _backends(needs: dict[str, list[Requirement]]) -> Table:
 
 
 def _isolation(features: Features) -> Table:
-    table = Table("means", "granted", "lost without it", title=f"isolation: {features.tier}")
+    table = folding_table(*_MECHANISM_COLUMNS, title=f"isolation: {features.tier}")
     for name, title in _TITLES.items():
         reason: str = getattr(features, name)
         version = f" (ABI {features.landlock_abi})" if name == "landlock" and not reason else ""
-        granted = f"[red]no[/red]: {reason}" if reason else f"[green]yes[/green]{version}"
-        table.add_row(title, granted, _LOST[name] if reason else "")
+        available = f"[red]no[/red]: {escape(reason)}" if reason else f"[green]yes[/green]{version}"
+        table.add_row(title, available, _LOST[name] if reason else "")
     if features.tier < Tier.PARTIAL:
         table.caption = "candidates from models, agents and files need --allow-unsandboxed here"
     return table

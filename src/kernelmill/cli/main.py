@@ -1,4 +1,4 @@
-"""`kernelmill`: collects the verbs, and turns mistakes into one clear line."""
+"""`kernelmill`: all commands, and errors as one line."""
 
 import sys
 import traceback
@@ -9,24 +9,22 @@ from rich.console import Console
 from rich.markup import escape
 
 from kernelmill import __version__
-from kernelmill.cli import (
-    backend,
-    doctor,
-    memory,
-    prompt,
-    report,
-    resume,
-    run,
-    show,
-    skills,
-    status,
-    tasks,
-    verify,
-)
-from kernelmill.errors import KernelmillError
+from kernelmill.cli.backend import backend_app
+from kernelmill.cli.doctor import doctor_command
+from kernelmill.cli.memory import memory_app
+from kernelmill.cli.progress import INTERRUPTED
+from kernelmill.cli.prompt import prompt_command
+from kernelmill.cli.report import report_command
+from kernelmill.cli.resume import resume_command
+from kernelmill.cli.run import run_command
+from kernelmill.cli.show import show_command
+from kernelmill.cli.skills import skills_app
+from kernelmill.cli.status import status_command
+from kernelmill.cli.tasks import tasks_app
+from kernelmill.cli.verify import verify_command
+from kernelmill.records.errors import KernelmillError
 
 _USER_ERROR = 2
-_INTERRUPTED = 130
 
 app = typer.Typer(
     name="kernelmill",
@@ -34,20 +32,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
     rich_markup_mode=None,
-    help="Fast, proven compute kernels from a PyTorch reference, with evidence.",
+    help="Fast, verified compute kernels from a PyTorch reference.",
 )
-app.command("doctor")(doctor.doctor)
-app.command("verify")(verify.verify)
-app.command("run")(run.run)
-app.command("resume")(resume.resume)
-app.command("status")(status.status)
-app.command("show")(show.show)
-app.command("report")(report.report)
-app.command("prompt")(prompt.prompt)
-app.add_typer(backend.app, name="backend")
-app.add_typer(tasks.app, name="tasks")
-app.add_typer(memory.app, name="memory")
-app.add_typer(skills.app, name="skills")
+app.command("doctor")(doctor_command)
+app.command("verify")(verify_command)
+app.command("run")(run_command)
+app.command("resume")(resume_command)
+app.command("status")(status_command)
+app.command("show")(show_command)
+app.command("report")(report_command)
+app.command("prompt")(prompt_command)
+app.add_typer(backend_app, name="backend")
+app.add_typer(tasks_app, name="tasks")
+app.add_typer(memory_app, name="memory")
+app.add_typer(skills_app, name="skills")
 
 
 def _show_version(wanted: bool) -> None:
@@ -58,28 +56,31 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show it.")
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
     ] = False,
 ) -> None:
-    """Options before the verb."""
+    """Options of every command; they come before its name."""
 
 
 def main() -> None:
-    """Entry of the command: exit code 2 and one line for a user's mistake."""
+    """Entry point; a user's error is one line on stderr and exit code 2."""
     try:
-        sys.exit(app(standalone_mode=False))
+        sys.exit(app(standalone_mode=False, prog_name="kernelmill"))
     except (KernelmillError, typer.TyperException) as error:
         if "--debug" in sys.argv:
             traceback.print_exc()
         text = _message(error)
-        # A verb without its arguments is answered with its help, which is no error's text.
+        # A command group without a command prints its help, which is no error.
         lead = "" if text.startswith("Usage:") else "[red]error:[/red] "
         Console(stderr=True).print(f"{lead}{escape(text)}", highlight=False, soft_wrap=True)
         sys.exit(_USER_ERROR)
     except (KeyboardInterrupt, typer.Abort):
-        sys.exit(_INTERRUPTED)
+        sys.exit(INTERRUPTED)
 
 
 def _message(error: KernelmillError | typer.TyperException) -> str:

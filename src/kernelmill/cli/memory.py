@@ -1,4 +1,4 @@
-"""`kernelmill memory`: look into what was learned, carry it elsewhere, tidy it up."""
+"""`kernelmill memory`: show, explain, audit, prune, export and import what was learned."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,36 +7,37 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from kernelmill.cli.options import DEFAULT_WORKSPACE
-from kernelmill.cli.options import Workspace as WorkspaceOption
-from kernelmill.cli.terminal import wide_console
-from kernelmill.generators.base import Hint
-from kernelmill.memory import Memory, Role
-from kernelmill.memory import audit as auditing
+from kernelmill.api import DEFAULT_WORKSPACE
+from kernelmill.cli.options import WorkspaceOption
+from kernelmill.cli.terminal import folding_table, wide_console
+from kernelmill.memory import Memory, ValueRole
+from kernelmill.memory.audit import AuditFinding, audit_memory, prune_memory
 from kernelmill.memory.embedding import EMBEDDERS, get_embedder
-from kernelmill.memory.summary import Summary, best_items, summarise
-from kernelmill.memory.transfer import export as export_memory
-from kernelmill.memory.transfer import import_file
+from kernelmill.memory.summary import MemorySummary, best_items, summarise_memory
+from kernelmill.memory.transfer import export_memory, import_memory
+from kernelmill.records.proposal import Hint
 from kernelmill.workspace import Workspace
 
-app = typer.Typer(no_args_is_help=True, help="What was learned: show, explain, carry, tidy up.")
+memory_app = typer.Typer(
+    no_args_is_help=True,
+    help="What was learned: show, explain, audit, prune, export, import.",
+)
 _MOST_TEXT = 100
 
 
-@app.command("show")
-def show(
+@memory_app.command("show")
+def show_memory(
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
-    top: Annotated[int, typer.Option(min=0, help="Items of most worth, a stage.")] = 5,
+    top: Annotated[int, typer.Option(min=0, help="Most valuable items to show per stage.")] = 5,
 ) -> None:
-    """Count what is there, and show what is worth most."""
+    """Count the items of the memory, and show the most valuable ones."""
     console = wide_console()
     with Workspace(workspace) as opened:
         memory = Memory(opened.database)
-        console.print(_counts(summarise(memory)))
-        for role in (Role.DRAFT, Role.REFINE):
-            table = Table("item", "value", "visits", "kind", "what it says", title=f"to {role}")
-            for worth in best_items(memory, role, top):
-                item, value = worth.item, worth.value
+        console.print(_counts(summarise_memory(memory)))
+        for role in (ValueRole.DRAFT, ValueRole.REFINE):
+            table = folding_table("item", "value", "visits", "kind", "text", title=f"stage: {role}")
+            for item, value in best_items(memory, role, top):
                 text = escape(_short(item.text))
                 table.add_row(
                     str(item.id), f"{value.value:+.2f}", str(value.visits), item.kind, text
@@ -44,46 +45,49 @@ def show(
             console.print(table)
 
 
-@app.command("explain")
-def explain(
+@memory_app.command("explain")
+def explain_memory(
     attempt: Annotated[int, typer.Argument(help="The number of an attempt.")],
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
 ) -> None:
-    """Why each item was shown to an attempt: similarity, value, visits, exploration."""
+    """Show why each item was shown to an attempt: similarity, value, visits, exploration."""
     console = wide_console()
     with Workspace(workspace) as opened:
         found = opened.attempt(attempt)
     start = "nothing" if found.parent is None else f"attempt {found.parent}"
     console.print(f"attempt {found.id} ({found.stage}) started from {start}", highlight=False)
-    table = Table("item", "kind", "similarity", "value", "visits", "why", "what it says")
+    table = folding_table("item", "kind", "similarity", "value", "visits", "why", "text")
     for hint in found.context:
         table.add_row(*_explained(hint))
     console.print(table)
 
 
-@app.command("audit")
-def audit(workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> None:
-    """List duplicates, dead items, items never shown, and values out of bounds."""
+@memory_app.command("audit")
+def audit_command(workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> None:
+    """List duplicates, harmful items, items never shown, and values out of bounds."""
     with Workspace(workspace) as opened:
-        _print_findings(auditing.audit(Memory(opened.database)), "nothing to complain of")
+        _print_findings(audit_memory(Memory(opened.database)), "no findings")
 
 
-@app.command("prune")
-def prune(workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> None:
-    """Remove duplicates and dead items, and say what went."""
+@memory_app.command("prune")
+def prune_command(workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> None:
+    """Remove duplicates and harmful items, and list what was removed."""
     with Workspace(workspace) as opened, opened.writing() as transaction:
-        _print_findings(auditing.prune(Memory(transaction)), "nothing to remove")
+        _print_findings(prune_memory(Memory(transaction)), "nothing to remove")
 
 
-@app.command("export")
-def export(
-    file: Annotated[Path, typer.Argument(help="Where to write it.")],
+@memory_app.command("export")
+def export_command(
+    file: Annotated[Path, typer.Argument(help="The file to write.")],
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     without: Annotated[
-        list[str] | None, typer.Option(help="Leave out a task's items: a name or a pattern.")
+        list[str] | None,
+        typer.Option(
+            metavar="TASK", help="Leave out the items of a task: a name or a pattern; repeatable."
+        ),
     ] = None,
 ) -> None:
-    """Write the memory as one file that any workspace can import."""
+    """Write the memory to a file that any workspace can import."""
     with Workspace(workspace) as opened:
         count = export_memory(
             Memory(opened.database), file, opened.folder.resolve().name, tuple(without or ())
@@ -91,38 +95,38 @@ def export(
     wide_console().print(f"{count} items in {file}", highlight=False)
 
 
-@app.command("import")
-def import_(
-    file: Annotated[Path, typer.Argument(help="What `memory export` wrote.")],
+@memory_app.command("import")
+def import_command(
+    file: Annotated[Path, typer.Argument(help="A file that `memory export` wrote.")],
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
 ) -> None:
-    """Add another memory to this one; what both know is merged."""
+    """Add an exported memory to this one; items that both have are merged."""
     with Workspace(workspace, create=True) as opened, opened.writing() as transaction:
-        done = import_file(Memory(transaction), file)
+        done = import_memory(Memory(transaction), file)
     wide_console().print(f"{done.fresh} new items, {done.merged} merged", highlight=False)
 
 
-@app.command("embed")
-def embed(
+@memory_app.command("embed")
+def embed_memory(
     embedder: Annotated[str, typer.Argument(help=f"One of {', '.join(EMBEDDERS)}.")],
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
 ) -> None:
-    """Embed every item anew; from then on this memory uses that embedder."""
+    """Embed every item again; from then on the memory uses this embedder."""
     with Workspace(workspace, create=True) as opened, opened.writing() as transaction:
-        count = Memory(transaction).embed_anew(get_embedder(embedder))
+        count = Memory(transaction).re_embed(get_embedder(embedder))
     wide_console().print(f"{count} items embedded by {embedder}", highlight=False)
 
 
-def _counts(summary: Summary) -> Table:
-    table = Table("kind", "items", "met", "shown", title=f"embedded by {summary.embedder}")
+def _counts(summary: MemorySummary) -> Table:
+    table = folding_table("kind", "items", "met", "shown", title=f"embedder: {summary.embedder}")
     for kind, count in summary.kinds.items():
-        table.add_row(kind, str(count.items), str(count.met), str(count.visits))
+        table.add_row(kind, str(count.items), str(count.occurrences), str(count.visits))
     return table
 
 
 def _explained(hint: Hint) -> tuple[str, ...]:
     why = hint.why
-    reason = "" if why is None else why.reason + (", by lot" if why.explored else "")
+    reason = "" if why is None else why.reason + (", explored" if why.explored else "")
     similarity = "" if why is None or why.similarity is None else f"{why.similarity:.2f}"
     value = "" if why is None or why.value is None else f"{why.value:+.2f}"
     visits = "" if why is None or why.value is None else str(why.visits)
@@ -130,12 +134,12 @@ def _explained(hint: Hint) -> tuple[str, ...]:
     return (number, hint.kind, similarity, value, visits, reason, escape(_short(hint.text)))
 
 
-def _print_findings(findings: list[auditing.Finding], otherwise: str) -> None:
+def _print_findings(findings: list[AuditFinding], otherwise: str) -> None:
     console = wide_console()
     if not findings:
         console.print(otherwise)
         return
-    table = Table("item", "kind", "flaw", "why", "what it says")
+    table = folding_table("item", "kind", "flaw", "why", "text")
     for flaw, item, why in findings:
         table.add_row(str(item.id), item.kind, flaw, escape(why), escape(_short(item.text)))
     console.print(table)

@@ -1,54 +1,62 @@
-"""Options that several verbs share."""
+"""Options that several commands share."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kernelmill.errors import UsageError
+from kernelmill.api import LEAST_ROUNDS
+from kernelmill.records.errors import UsageError
 
-Backend = Annotated[str, typer.Option(help="The target: a backend's name.")]
-Scale = Annotated[
+BackendOption = Annotated[str, typer.Option(help="Target of the kernels: NAME or NAME:CHIP.")]
+ScaleOption = Annotated[
     str | None,
-    typer.Option(
-        help="Sizes of the tasks: cpu, gpu, npu, emulated; what suits the backend by default."
-    ),
+    typer.Option(help="Sizes of the tasks: cpu, gpu, npu or emulated. Default: the backend's."),
 ]
-Threads = Annotated[
-    int | None, typer.Option(min=1, help="Threads for both sides; all processors by default.")
+ThreadsOption = Annotated[
+    int | None,
+    typer.Option(min=1, help="CPU threads of kernel and baselines. Default: all processors."),
 ]
-Devices = Annotated[
-    str, typer.Option(help="Numbers of devices to judge on at once, e.g. 0,1; one by default.")
+RoundsOption = Annotated[int, typer.Option(min=LEAST_ROUNDS, help="Timed rounds per measurement.")]
+DevicesOption = Annotated[
+    str,
+    typer.Option(help="Numbers of the devices to judge on in parallel, e.g. 0,1. Default: one."),
 ]
-AllowUnsandboxed = Annotated[
+AllowUnsandboxedOption = Annotated[
     bool,
     typer.Option(
         "--allow-unsandboxed",
-        help="Run foreign code even where this machine cannot confine it.",
+        help="Run code from models, agents and files even if this machine cannot confine it.",
     ),
 ]
-DEFAULT_WORKSPACE = Path("kernelmill-workspace")
-Workspace = Annotated[Path, typer.Option(help="The folder of the workspace.")]
-Campaign = Annotated[
-    int | None, typer.Option("--campaign", min=1, help="Its number; the latest by default.")
+WorkspaceOption = Annotated[Path, typer.Option(help="Folder of the workspace.")]
+CampaignOption = Annotated[
+    int | None,
+    typer.Option("--campaign", min=1, help="Number of the campaign. Default: the latest."),
 ]
-MaxMinutes = Annotated[
-    float | None, typer.Option(min=0.01, help="Begin no attempt after this time.")
+MaxMinutesOption = Annotated[
+    float | None, typer.Option(min=0.01, help="Begin no attempt after this many minutes.")
 ]
-Models = Annotated[
+ModelOption = Annotated[
     list[str] | None,
-    typer.Option(help="[ROLE=]NAME[@ENDPOINT]; several without a role take turns by success."),
+    typer.Option(
+        metavar="[ROLE=]NAME[@ENDPOINT]",
+        help="A language model; may be repeated. Models without a role share the remaining roles, "
+        "the more successful ones more often.",
+    ),
 ]
-Endpoint = Annotated[str, typer.Option(help="Where models are: an address, or a provider's name.")]
-Effort = Annotated[str, typer.Option(help="How hard reasoning models think, e.g. high.")]
-ModelFile = Annotated[
-    Path | None, typer.Option(help="A file that says more of models: prices, limits, patience.")
+EndpointOption = Annotated[
+    str, typer.Option(help="Endpoint of models that name none: a URL, or a provider's name.")
+]
+EffortOption = Annotated[str, typer.Option(help="Effort of reasoning models, e.g. high.")]
+ModelFileOption = Annotated[
+    Path | None, typer.Option(help="TOML file with prices, limits and timeouts of models.")
 ]
 
 
 def numbers(text: str) -> tuple[int, ...]:
-    """Of a list with commas. Raises UsageError."""
+    """The numbers of a comma-separated list. Raises UsageError."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not all(part.isdigit() for part in parts):
-        raise UsageError(f"not a list of numbers: {text}")
+        raise UsageError(f"not a comma-separated list of numbers: {text}")
     return tuple(int(part) for part in parts)

@@ -1,29 +1,28 @@
-"""`kernelmill report`: what a campaign reached."""
+"""`kernelmill report`: the results of a campaign."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kernelmill.cli.options import DEFAULT_WORKSPACE, Campaign
-from kernelmill.cli.options import Workspace as WorkspaceOption
+from kernelmill.api import DEFAULT_WORKSPACE
+from kernelmill.cli.campaigns import print_summary
+from kernelmill.cli.options import CampaignOption, WorkspaceOption
 from kernelmill.cli.terminal import wide_console
-from kernelmill.report import conclusion, spending_table, summarise, task_table, write_page
+from kernelmill.report import summarise_campaign, write_page
 from kernelmill.workspace import Workspace
 
 
-def report(
+def report_command(
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
-    campaign: Campaign = None,
-    html: Annotated[Path | None, typer.Option(help="Write a page with plots to this file.")] = None,
+    campaign: CampaignOption = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Also write an HTML page with plots to this file.")
+    ] = None,
 ) -> None:
-    """Print the table of a campaign with its evidence; --html writes a page with plots."""
-    console = wide_console()
+    """Print the results of a campaign, with their evidence."""
     with Workspace(workspace) as opened:
-        summary = summarise(opened, opened.campaign(campaign))
-    console.print(task_table(summary))
-    if summary.spending:
-        console.print(spending_table(summary.spending))
-    console.print(conclusion(summary), highlight=False, markup=False, soft_wrap=True)
+        summary = summarise_campaign(opened, opened.campaign(campaign))
+    print_summary(wide_console(), summary)
     if html is not None:
         write_page(summary, html)

@@ -1,120 +1,92 @@
-"""`kernelmill run`: a campaign over one or more suites."""
+"""`kernelmill run`: a new campaign over one or more suites."""
 
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
-from kernelmill.backends import get_backend
-from kernelmill.campaign import Crew, Limits
-from kernelmill.campaign.preflight import demand_some, describe_tasks, find_tasks
-from kernelmill.cli.campaigns import find_plugins, open_judges, work
+from kernelmill import api
+from kernelmill.api import DEFAULT_WORKSPACE, ROUNDS
+from kernelmill.cli.campaigns import print_result, watching
 from kernelmill.cli.options import (
-    DEFAULT_WORKSPACE,
-    AllowUnsandboxed,
-    Backend,
-    Devices,
-    Effort,
-    Endpoint,
-    MaxMinutes,
-    ModelFile,
-    Models,
-    Scale,
-    Threads,
+    AllowUnsandboxedOption,
+    BackendOption,
+    DevicesOption,
+    EffortOption,
+    EndpointOption,
+    MaxMinutesOption,
+    ModelFileOption,
+    ModelOption,
+    RoundsOption,
+    ScaleOption,
+    ThreadsOption,
+    WorkspaceOption,
     numbers,
 )
-from kernelmill.cli.options import Workspace as WorkspaceOption
 from kernelmill.cli.terminal import wide_console
-from kernelmill.generators.model.choosing import Wish, choose_models
-from kernelmill.judge import Judge, Settings
-from kernelmill.tasks import TaskFile
-from kernelmill.workspace import CampaignSettings, NewTask, Workspace
+from kernelmill.generators.model.model_specs import ModelSpec
 
 
-def run(
-    suites: Annotated[list[str], typer.Argument(help="Suites, task files or folders.")],
-    backend: Backend = "cpp",
+def run_command(
+    suites: Annotated[
+        list[str], typer.Argument(metavar="SUITE", help="Suites, tasks, task files or folders.")
+    ],
+    backend: BackendOption = "cpp",
     generator: Annotated[
-        str, typer.Option(help="Who writes: a generator's name, or name:argument.")
+        str, typer.Option(help="Writer of the kernels: NAME or NAME:ARGUMENT.")
     ] = "composer",
     strategy: Annotated[
-        str, typer.Option(help="Who decides: a strategy, or name:settings.")
+        str, typer.Option(help="Search strategy: NAME or NAME:SETTINGS.")
     ] = "value",
-    model: Models = None,
-    endpoint: Endpoint = "",
-    effort: Effort = "",
-    models: ModelFile = None,
+    model: ModelOption = None,
+    endpoint: EndpointOption = "",
+    effort: EffortOption = "",
+    models: ModelFileOption = None,
     audit: Annotated[
-        bool, typer.Option("--audit", help="Let a model look for tricks no rule knows.")
+        bool, typer.Option("--audit", help="Let a model look for cheating in every kernel.")
     ] = False,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Ask anew what was answered before.")
+        bool, typer.Option("--fresh", help="Do not reuse cached answers of models.")
     ] = False,
-    budget: Annotated[int, typer.Option(min=1, help="Attempts a task.")] = 30,
+    budget: Annotated[int, typer.Option(min=1, help="Attempts per task.")] = 30,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
-    seed: Annotated[int, typer.Option(min=0, help="Of everything that is drawn.")] = 0,
-    max_minutes: MaxMinutes = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random choices.")] = 0,
+    max_minutes: MaxMinutesOption = None,
     max_usd: Annotated[
-        float | None, typer.Option(min=0.0, help="Begin nothing that would cost more in all.")
+        float | None, typer.Option(min=0.0, help="Most that models may cost in this campaign.")
     ] = None,
-    threads: Threads = None,
-    scale: Scale = None,
-    rounds: Annotated[int, typer.Option(min=5, help="Timed rounds.")] = 24,
+    threads: ThreadsOption = None,
+    scale: ScaleOption = None,
+    rounds: RoundsOption = ROUNDS,
     compiled: Annotated[
         bool,
-        typer.Option("--compile/--no-compile", help="In the end, measure torch.compile too."),
+        typer.Option("--compile/--no-compile", help="Measure champions against torch.compile."),
     ] = True,
-    devices: Devices = "",
-    allow_unsandboxed: AllowUnsandboxed = False,
+    devices: DevicesOption = "",
+    allow_unsandboxed: AllowUnsandboxedOption = False,
 ) -> None:
-    """Search for fast kernels: every task gets its attempts, the best are kept with evidence.
+    """Search for fast kernels, and keep the best with evidence.
 
-    Ctrl-C finishes what is under way and reports; `kernelmill resume` goes on.
+    Ctrl-C finishes the attempts under way and prints the results. `kernelmill resume` continues.
     """
-    settings = CampaignSettings(
-        suites=tuple(suites),
-        backend=backend,
-        generator=generator,
-        strategy=strategy,
-        budget=budget,
-        seed=seed,
-        scale=scale or get_backend(backend).scale,
-        threads=threads or Settings().threads,
-        compiled=compiled,
-        allow_unsandboxed=allow_unsandboxed,
-        max_usd=max_usd,
-        rounds=rounds,
-        devices=numbers(devices),
-        models=choose_models(
-            Wish(tuple(model or ()), endpoint, effort, models, audit, cached=not fresh)
-        ),
-    )
-    plugins = find_plugins(settings)
-    entries = find_tasks(settings.suites)
     console = wide_console()
-    with (
-        Workspace(workspace, create=True) as opened,
-        open_judges(settings, plugins.backend) as (judge, *beside),
-    ):
-        campaign = opened.create_campaign(
-            settings, _describe(console, judge, entries, settings.scale)
+    with watching(console) as watcher:
+        result = api.run(
+            suites,
+            backend=backend,
+            generator=generator,
+            strategy=strategy,
+            models=ModelSpec(tuple(model or ()), endpoint, effort, models, audit, cached=not fresh),
+            budget=budget,
+            workspace=workspace,
+            seed=seed,
+            max_minutes=max_minutes,
+            max_usd=max_usd,
+            threads=threads,
+            scale=scale,
+            rounds=rounds,
+            compiled=compiled,
+            devices=numbers(devices),
+            allow_unsandboxed=allow_unsandboxed,
+            watcher=watcher,
         )
-        console.print(f"campaign {campaign.id} in {workspace}", highlight=False)
-        crew = Crew(judge, plugins.generator, plugins.strategy, tuple(beside))
-        work(console, opened, campaign, crew, Limits(max_usd, max_minutes))
-
-
-def _describe(
-    console: Console, judge: Judge, entries: list[TaskFile | NewTask], scale: str
-) -> list[NewTask]:
-    tasks = []
-    with console.status(f"loading {len(entries)} tasks") as status:
-        for task in describe_tasks(judge, entries, scale):
-            tasks.append(task)
-            status.update(f"loading tasks: {len(tasks)} of {len(entries)}")
-    demand_some(tasks)
-    for task in tasks:
-        if task.set_aside is not None:
-            console.print(f"[red]skipped[/red] {escape(task.set_aside)}", soft_wrap=True)
-    return tasks
+    print_result(console, result)

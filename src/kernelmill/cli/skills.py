@@ -1,41 +1,42 @@
-"""`kernelmill skills`: the methods and rules, what came of them, and new ones from what worked."""
+"""`kernelmill skills`: methods and rules, their use in attempts, and drafts of new methods."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
-from kernelmill.cli.options import DEFAULT_WORKSPACE
-from kernelmill.cli.options import Workspace as WorkspaceOption
-from kernelmill.cli.terminal import wide_console
-from kernelmill.errors import UsageError
-from kernelmill.skills.distilling import accept as accept_draft
-from kernelmill.skills.distilling import drafts as find_drafts
-from kernelmill.skills.explaining import explain as explain_attempt
+from kernelmill.api import DEFAULT_WORKSPACE
+from kernelmill.cli.options import WorkspaceOption
+from kernelmill.cli.terminal import folding_table, wide_console
+from kernelmill.skills.distillation import accept_draft, find_draft, find_drafts
+from kernelmill.skills.explanation import explain_attempt
 from kernelmill.skills.library import load_library
-from kernelmill.skills.lint import lint as lint_library
+from kernelmill.skills.lint import lint_library
 from kernelmill.workspace import Workspace
 
-app = typer.Typer(no_args_is_help=True, help="Methods and rules: list, check, explain, accept.")
-Folder = Annotated[
-    Path | None, typer.Option(help="Skills of your own, beside those that come along.")
+skills_app = typer.Typer(
+    no_args_is_help=True,
+    help="Methods and rules: list, lint, explain, drafts, accept.",
+)
+FolderOption = Annotated[
+    Path | None, typer.Option(help="Folder with skills of your own, besides the built-in ones.")
 ]
 _FLAWED = 1
 _OWN = Path("kernelmill-skills")
 
 
-@app.command("list")
-def list_(
-    folder: Folder = None,
-    backend: Annotated[str, typer.Option(help="Only those for one backend.")] = "",
+@skills_app.command("list")
+def list_skills(
+    folder: FolderOption = None,
+    backend: Annotated[str, typer.Option(help="Only methods for this backend.")] = "",
 ) -> None:
-    """Every method: where it can be done, and what it expects."""
-    table = Table("method", "backends", "expects", "what it is")
+    """List the methods with their backends and what each is expected to change."""
+    table = folding_table("method", "backends", "expects", "title")
+    table.columns[0].no_wrap = True
     for method in load_library(folder).methods.values():
         parts = method.front.backends
-        if backend and backend not in parts:
+        if backend and method.on(backend) is None:
             continue
         expects = sorted({part.expects for part in parts.values()})
         row = (method.name, " ".join(parts), ", ".join(expects), method.front.title)
@@ -43,37 +44,36 @@ def list_(
     wide_console().print(table)
 
 
-@app.command("lint")
-def lint(folder: Folder = None) -> None:
-    """Look for unknown names, dead rules, holes, contradictions; exit code 1 for any of them."""
+@skills_app.command("lint")
+def lint_skills(folder: FolderOption = None) -> None:
+    """Check for unknown names, dead rules, gaps and contradictions; exit code 1 for any."""
     console = wide_console()
     library = load_library(folder)
     findings = lint_library(library)
     for flaw, where, what in findings:
-        console.print(escape(f"{where}: {flaw}: {what}"), highlight=False, soft_wrap=True)
+        console.print(f"{where}: {flaw}: {what}", highlight=False, markup=False, soft_wrap=True)
     if findings:
         raise typer.Exit(_FLAWED)
     backends = ", ".join(library.backends)
-    console.print(f"{len(library.methods)} methods for {backends}: nothing to complain of")
+    console.print(f"{len(library.methods)} methods for {backends}: no findings")
 
 
-@app.command("explain")
-def explain(
+@skills_app.command("explain")
+def explain_skills(
     attempt: Annotated[int, typer.Argument(help="The number of an attempt.")],
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
-    folder: Folder = None,
+    folder: FolderOption = None,
 ) -> None:
-    """The rule that fired for an attempt, its evidence, the plan, the prediction, the outcome."""
-    console = wide_console()
+    """Show the rule that fired for an attempt: its evidence, the plan, prediction and outcome."""
     with Workspace(workspace) as opened:
         text = explain_attempt(opened, opened.attempt(attempt), load_library(folder))
-    console.print(escape(text), highlight=False, soft_wrap=True)
+    wide_console().print(text, highlight=False, markup=False, soft_wrap=True)
 
 
-@app.command("drafts")
-def drafts(workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> None:
-    """Changes that made kernels strictly faster, as methods somebody might write down."""
-    table = Table("draft", "gain", "seen", "tasks", "where", "what was changed")
+@skills_app.command("drafts")
+def list_drafts(workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> None:
+    """List changes that made kernels faster and are no method yet."""
+    table = folding_table("draft", "gain", "seen", "tasks", "where", "change")
     with Workspace(workspace) as opened:
         for draft in find_drafts(opened):
             gain, seen, tasks = f"{draft.gain:.2f}x", str(draft.seen), ", ".join(draft.tasks)
@@ -82,22 +82,21 @@ def drafts(workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> None:
     wide_console().print(table)
 
 
-@app.command("accept")
-def accept(
+@skills_app.command("accept")
+def accept_command(
     draft: Annotated[int, typer.Argument(help="The number of a draft, from `skills drafts`.")],
-    name: Annotated[str, typer.Option(help="What to call it: words with dashes.")] = "",
-    folder: Annotated[Path, typer.Option(help="Where to put it.")] = _OWN,
+    name: Annotated[
+        str, typer.Option(help="Name of the method, words-with-dashes. Default: draft-NUMBER.")
+    ] = "",
+    folder: Annotated[Path, typer.Option(help="Folder of your own skills.")] = _OWN,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
 ) -> None:
-    """Write a draft down as a method and a rule in a folder of your own, for you to edit."""
+    """Write a draft as a method and a rule, for you to edit."""
     with Workspace(workspace) as opened:
-        found = next((one for one in find_drafts(opened) if one.attempt == draft), None)
-        if found is None:
-            raise UsageError(f"there is no draft {draft}: `kernelmill skills drafts` lists them")
-        path = accept_draft(opened, found, name or f"draft-{draft}", folder)
+        path = accept_draft(opened, find_draft(opened, draft), name or f"draft-{draft}", folder)
     lines = (
         f"{path}: edit it, then",
         f"  kernelmill skills lint --folder {folder}",
         f"  kernelmill run SUITE --strategy skill:folder={folder}",
     )
-    wide_console().print("\n".join(map(escape, lines)), highlight=False, soft_wrap=True)
+    wide_console().print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)

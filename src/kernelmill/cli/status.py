@@ -2,43 +2,36 @@
 
 from rich import box
 from rich.markup import escape
-from rich.table import Table
 
-from kernelmill.cli.options import DEFAULT_WORKSPACE
-from kernelmill.cli.options import Workspace as WorkspaceOption
-from kernelmill.cli.terminal import wide_console
+from kernelmill.api import DEFAULT_WORKSPACE
+from kernelmill.cli.options import WorkspaceOption
+from kernelmill.cli.terminal import folding_table, wide_console
+from kernelmill.records.campaign import Campaign
 from kernelmill.report import money
 from kernelmill.workspace import Workspace
 
+_COLUMNS = ("campaign", "generator", "strategy", "solved", "attempts", "cost", "last event")
 
-def status(workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> None:
-    """List the campaigns of a workspace: how far they are, what they solved and cost."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in (
-        "campaign",
-        "tasks",
-        "generator",
-        "strategy",
-        "attempts",
-        "solved",
-        "cost",
-        "last",
-    ):
-        table.add_column(name)
+
+def status_command(workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> None:
+    """List the campaigns of a workspace: progress, solved tasks, cost."""
+    table = folding_table(*_COLUMNS, box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     with Workspace(workspace) as opened:
         for campaign in opened.campaigns():
-            settings, totals = campaign.settings, opened.totals(campaign)
-            tasks = opened.tasks(campaign)
-            events = opened.events(campaign)
-            last = f"{events[-1].kind} {events[-1].text}".strip() if events else ""
-            table.add_row(
-                f"{campaign.id}: {escape(', '.join(settings.suites))}",
-                str(len(tasks)),
-                escape(settings.generator),
-                settings.strategy,
-                f"{totals.done} of {settings.budget * len(tasks)}",
-                str(totals.solved),
-                money(totals),
-                escape(last),
-            )
+            table.add_row(*_row(opened, campaign))
     wide_console().print(table)
+
+
+def _row(workspace: Workspace, campaign: Campaign) -> tuple[str, ...]:
+    settings, totals = campaign.settings, workspace.totals(campaign)
+    tasks, events = workspace.tasks(campaign), workspace.events(campaign)
+    last = f"{events[-1].kind} {events[-1].text}".strip() if events else ""
+    return (
+        f"{campaign.id}: {escape(', '.join(settings.suites))}",
+        escape(settings.generator),
+        escape(settings.strategy),
+        f"{totals.solved} of {len(tasks)}",
+        f"{totals.done} of {settings.budget * len(tasks)}",
+        money(totals),
+        escape(last),
+    )

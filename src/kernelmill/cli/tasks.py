@@ -1,28 +1,28 @@
-"""`kernelmill tasks`: list suites, show a task, screen tasks for holes."""
+"""`kernelmill tasks`: list suites, show a task, screen tasks."""
 
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
-from kernelmill.backends import get_backend
-from kernelmill.cli.options import Scale
-from kernelmill.cli.terminal import wide_console
-from kernelmill.errors import TaskError
-from kernelmill.judge import Judge
-from kernelmill.judge.screening import CHEATS, Screening, screen
-from kernelmill.tasks import Task, load_suite, suite_names
+from kernelmill import api
+from kernelmill.cli.options import ScaleOption
+from kernelmill.cli.terminal import folding_table, wide_console
+from kernelmill.judge.screening import CHEATS, Screening
+from kernelmill.records.task import Task
+from kernelmill.tasks import load_suite, suite_names
 
-app = typer.Typer(no_args_is_help=True, help="Look at tasks: list, show, screen.")
+tasks_app = typer.Typer(no_args_is_help=True, help="Tasks: list, show, screen.")
 _HOLES = 1
 
 
-@app.command("list")
+@tasks_app.command("list")
 def list_tasks(
-    suite: Annotated[str, typer.Argument(help="A suite; all built-in ones by default.")] = "",
+    suite: Annotated[str, typer.Argument(help="A suite. Default: all that are built in.")] = "",
 ) -> None:
-    """List the tasks of a suite without running anything of them."""
+    """List the tasks of a suite, without running any of their code."""
     console = Console()
     for name in (suite,) if suite else suite_names():
         tasks = load_suite(name)
@@ -31,51 +31,53 @@ def list_tasks(
             console.print(f"  {task.id}  {task.family or ''}", highlight=False)
 
 
-@app.command()
-def show(
+@tasks_app.command("show")
+def show_task(
     task: Annotated[str, typer.Argument(help="A task: suite/name, or a file.")],
-    scale: Scale = None,
+    scale: ScaleOption = None,
 ) -> None:
-    """Load a task in a cell and print what it is: shapes, operators, hidden variants."""
+    """Load a task in a sandbox and describe it: shapes, operators, hidden variants."""
     console = Console()
-    with Judge(get_backend("cpp")) as judge:
-        for file in load_suite(task):
-            console.print(_description(judge.describe(file, scale)))
+    for described in api.describe_suite(task, scale=scale):
+        console.print(_description(described))
 
 
-@app.command("screen")
+@tasks_app.command("screen")
 def screen_tasks(
     suite: Annotated[str, typer.Argument(help="A suite, a file or a folder.")],
-    scale: Scale = None,
+    scale: ScaleOption = None,
 ) -> None:
-    """Try dishonest outputs on every task: which cheats would its check let through?
+    """Find the tasks whose check would let dishonest outputs through.
 
-    Exit code 1 where a hole stays open under all input distributions.
+    Exit code 1 if a cheat passes under all input distributions of a task, or a task is unusable.
     """
     console = wide_console()
-    results, broken = [], 0
-    with Judge(get_backend("cpp")) as judge:
-        for file in load_suite(suite):
-            with console.status(f"screening {file.id}"):
-                try:
-                    results.append(screen(judge, judge.describe(file, scale)))
-                except TaskError as error:
-                    broken += 1
-                    console.print(f"[red]unusable[/red] {error}", soft_wrap=True)
+    results: list[Screening] = []
+    unusable = 0
+    with console.status("screening") as status:
+        for _, screening, reason in api.screen_suite(
+            suite, scale=scale, progress=lambda name: status.update(f"screening {name}")
+        ):
+            if screening is not None:
+                results.append(screening)
+                continue
+            unusable += 1
+            console.print(f"[red]unusable[/red] {escape(reason)}", soft_wrap=True)
     console.print(_screening_table(results))
     closed = sum(bool(result.closed) for result in results)
-    still_open = [result for result in results if result.open]
+    still_open = sum(bool(result.open) for result in results)
     console.print(
-        f"{len(results)} tasks: {len(still_open)} with an open hole, {closed} closed by better "
-        f"inputs, {broken} unusable",
+        f"{len(results)} tasks: {still_open} let a cheat through, {closed} refuse one only thanks "
+        f"to other input distributions, {unusable} unusable",
         highlight=False,
+        soft_wrap=True,
     )
-    if still_open or broken:
+    if still_open or unusable:
         raise typer.Exit(_HOLES)
 
 
 def _screening_table(results: list[Screening]) -> Table:
-    table = Table("task", "lets through", "closed by", "distributions")
+    table = folding_table("task", "lets through", "refused only by", "distributions")
     for result in results:
         closed = "; ".join(f"{cheat}: {how}" for cheat, how in result.closed.items())
         holes = ", ".join(result.open)
@@ -83,22 +85,22 @@ def _screening_table(results: list[Screening]) -> Table:
             result.task,
             f"[red]{holes}[/red]" if holes else "[green]nothing[/green]",
             closed,
-            ", ".join(result.flavours),
+            ", ".join(result.distributions),
         )
-    table.caption = "tried: " + ", ".join(CHEATS)
+    table.caption = "cheats: " + ", ".join(CHEATS)
     return table
 
 
 def _description(task: Task) -> Table:
-    table = Table("field", "value", title=task.id, show_header=False)
+    table = folding_table("field", "value", title=task.id, show_header=False)
     rows = {
         "family": task.family,
         "inputs": ", ".join(map(str, task.shown.tensors)),
         "outputs": ", ".join(map(str, task.outputs)),
-        "state": ", ".join(f"{name} {kind}" for name, kind in task.state.items()) or "none",
+        "state": ", ".join(f"{name} {spec}" for name, spec in task.state.items()) or "none",
         "operators": ", ".join(task.signature),
         "hidden shapes": str(len(task.hidden)),
-        "distributions": ", ".join(task.flavours),
+        "distributions": ", ".join(task.distributions),
         "arithmetic": f"{task.flops / 1e6:.1f} Mflop in contractions",
         "digest": task.digest,
     }

@@ -1,11 +1,22 @@
-"""Where output goes."""
+"""The console that commands print to, and tables that lose no text on it."""
+
+from typing import Any
 
 from rich.console import Console
+from rich.table import Table
 
-_LEAST_COLUMNS = 120
-"""What the tables need; a pipe or a log has no width of its own."""
+from kernelmill.report.tables import WIDE
 
 
 def wide_console() -> Console:
+    """A console as wide as the terminal; a pipe or a file is wide enough for every table."""
     console = Console()
-    return console if console.is_terminal else Console(width=max(_LEAST_COLUMNS, console.width))
+    return console if console.is_terminal else Console(width=max(WIDE, console.width))
+
+
+def folding_table(*columns: str, **options: Any) -> Table:
+    """A table that breaks long words, so that names and paths can be copied from it."""
+    table = Table(**options)
+    for name in columns:
+        table.add_column(name, overflow="fold")
+    return table

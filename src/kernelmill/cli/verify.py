@@ -1,105 +1,103 @@
-"""`kernelmill verify`: put candidates through the gates and show the verdicts."""
+"""`kernelmill verify`: judge candidates and print the verdicts."""
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
-from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from kernelmill.backends import get_backend
-from kernelmill.backends.base import Backend as BackendContract
-from kernelmill.candidate import Candidate, Origin, read_candidate
-from kernelmill.cli.options import AllowUnsandboxed, Backend, Scale, Threads
+from kernelmill import api
+from kernelmill.api import ROUNDS
+from kernelmill.cli.options import (
+    AllowUnsandboxedOption,
+    BackendOption,
+    RoundsOption,
+    ScaleOption,
+    ThreadsOption,
+)
 from kernelmill.cli.terminal import wide_console
-from kernelmill.errors import UsageError
-from kernelmill.judge import Judge, Latency, Settings, Verdict
-from kernelmill.report.tables import COLOURS, baseline_of, circumstances, compile_cell
-from kernelmill.tasks import TaskFile, load_suite
+from kernelmill.records.errors import UsageError
+from kernelmill.records.verdict import Latency, Verdict
+from kernelmill.report.tables import (
+    baseline_of,
+    circumstances,
+    coloured,
+    heading,
+    ratio_cell,
+    verdict_table,
+)
 
 _REFUSED = 1
 
 
-class _Job(NamedTuple):
-    task: TaskFile
-    candidate: Candidate
-
-
-def verify(
-    task: Annotated[str, typer.Argument(help="A task: suite/name, a file; or a whole suite.")],
+def verify_command(
+    task: Annotated[
+        str,
+        typer.Argument(help="A task: suite/name, or a file. Without a candidate, also a suite."),
+    ],
     candidate: Annotated[
         Path | None,
         typer.Argument(
-            help="A folder with model.py or kernel.cpp, or one file. Default: the shipped examples."
+            help="A folder with the sources of a kernel, or one file. "
+            "Default: the examples that come with the backend."
         ),
     ] = None,
-    backend: Backend = "cpp",
-    scale: Scale = None,
-    threads: Threads = None,
-    rounds: Annotated[int, typer.Option(min=5, help="Timed rounds.")] = 24,
+    backend: BackendOption = "cpp",
+    scale: ScaleOption = None,
+    threads: ThreadsOption = None,
+    rounds: RoundsOption = ROUNDS,
     compiled: Annotated[
         bool, typer.Option("--compile/--no-compile", help="Also measure torch.compile.")
     ] = True,
     json: Annotated[
-        Path | None, typer.Option(help="Write the verdicts, one JSON object a line, to this file.")
+        Path | None, typer.Option(help="Write the verdicts to this file, one JSON object per line.")
     ] = None,
-    allow_unsandboxed: AllowUnsandboxed = False,
+    allow_unsandboxed: AllowUnsandboxedOption = False,
 ) -> None:
-    """Judge a candidate against a task: integrity, build, correctness, latency.
+    """Judge a kernel: integrity, build, correctness, latency.
 
-    Exit code 0: all passed; 1: some were refused; 2: bad input.
+    Exit code 0: all passed. 1: some were refused. 2: bad input.
     """
-    target = get_backend(backend)
-    jobs = list(_jobs(load_suite(task), candidate, target))
-    settings = Settings(
-        threads=threads or Settings().threads, rounds=rounds, allow_unsandboxed=allow_unsandboxed
-    )
     console = wide_console()
-    verdicts = []
-    with Judge(target, settings) as judge:
-        for job in jobs:
-            with console.status(f"judging {job.candidate.name} on {job.task.id}"):
-                described = judge.describe(job.task, scale)
-                verdict = judge.verify(described, job.candidate, compiled)
-            verdicts.append(verdict)
+
+    def verdicts() -> Iterator[Verdict]:
+        if candidate is not None:
+            yield api.verify(
+                task,
+                candidate,
+                backend=backend,
+                scale=scale,
+                threads=threads,
+                rounds=rounds,
+                compiled=compiled,
+                allow_unsandboxed=allow_unsandboxed,
+            )
+            return
+        yield from api.verify_examples(
+            task,
+            backend=backend,
+            scale=scale,
+            threads=threads,
+            rounds=rounds,
+            compiled=compiled,
+            allow_unsandboxed=allow_unsandboxed,
+            progress=lambda name: status.update(f"judging the example for {name}"),
+        )
+
+    done: list[Verdict] = []
+    with console.status(f"judging {candidate or 'the examples'}") as status:
+        for verdict in verdicts():
+            done.append(verdict)
             if json is not None:
-                _append(json, verdict, first=len(verdicts) == 1)
+                _append(json, verdict, first=len(done) == 1)
             if not verdict.passed:
                 _print_refusal(console, verdict)
-    console.print(_table(verdicts))
-    for verdict in verdicts:
-        for told in (verdict.diagnosis, verdict.modelled):
-            if told is not None:
-                console.print(escape(f"{verdict.task}: {told.text()}"), highlight=False)
-    console.print(_summary(verdicts), highlight=False)
-    if not all(verdict.passed for verdict in verdicts):
+    _print_verdicts(console, done)
+    if not all(verdict.passed for verdict in done):
         raise typer.Exit(_REFUSED)
-
-
-def _jobs(
-    tasks: tuple[TaskFile, ...], candidate: Path | None, backend: BackendContract
-) -> Iterator[_Job]:
-    if candidate is not None:
-        if len(tasks) != 1:
-            raise UsageError(f"{len(tasks)} tasks for one candidate: name one task of the suite")
-        yield _Job(tasks[0], read_candidate(candidate, _origin(candidate, backend)))
-        return
-    found = False
-    for task in tasks:
-        folder = backend.examples() / task.id
-        if folder.is_dir():
-            found = True
-            yield _Job(task, read_candidate(folder, Origin.SHIPPED))
-    if not found:
-        raise UsageError(f"backend {backend.name} ships no examples for these: name a candidate")
-
-
-def _origin(candidate: Path, backend: BackendContract) -> Origin:
-    shipped = candidate.resolve().is_relative_to(backend.examples().resolve())
-    return Origin.SHIPPED if shipped else Origin.FILE
 
 
 def _append(path: Path, verdict: Verdict, first: bool) -> None:
@@ -116,35 +114,39 @@ def _print_refusal(console: Console, verdict: Verdict) -> None:
         console.print(escape(feedback.text()), highlight=False, soft_wrap=True)
 
 
-def _table(verdicts: list[Verdict]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("task", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    baseline = baseline_of(_latencies(verdicts))
-    for name in ("kernel ms", f"{baseline} ms", f"over {baseline}", "over compile"):
-        table.add_column(name, no_wrap=True, justify="right")
+def _print_verdicts(console: Console, verdicts: list[Verdict]) -> None:
+    console.print(_table(verdicts, console.width))
     for verdict in verdicts:
-        table.add_row(verdict.task, *_cells(verdict))
+        for profile in (verdict.diagnosis, verdict.modelled):
+            if profile is not None:
+                console.print(escape(f"{verdict.task}: {profile.text()}"), highlight=False)
+    console.print(_summary(verdicts), highlight=False, markup=False, soft_wrap=True)
+
+
+def _table(verdicts: list[Verdict], width: int) -> Table:
+    baseline = baseline_of(_latencies(verdicts))
+    table = verdict_table(width, ("kernel ms", f"{heading(baseline)} ms"), baseline)
+    for verdict in verdicts:
+        table.add_row(escape(verdict.task), *_cells(verdict, width))
     return table
 
 
-def _cells(verdict: Verdict) -> tuple[str, ...]:
+def _cells(verdict: Verdict, width: int) -> tuple[str, ...]:
     latency = verdict.latency
     if not verdict.passed or latency is None:
         return (f"[red]refused: {verdict.gate}[/red]", "", "", "", "")
-    says = latency.over_eager.verdict
     return (
-        f"[{COLOURS[says]}]{says}[/{COLOURS[says]}]",
+        coloured(latency.over_baseline.verdict),
         f"{latency.candidate_ms:.3f}",
-        f"{latency.eager_ms:.3f}",
-        escape(str(latency.over_eager)),
-        escape(compile_cell(latency)),
+        f"{latency.baseline_ms:.3f}",
+        escape(ratio_cell(latency.over_baseline, width)),
+        escape(ratio_cell(latency.over_compile, width)),
     )
 
 
 def _summary(verdicts: list[Verdict]) -> str:
     passed = _latencies(verdicts)
-    faster = sum(latency.over_eager.verdict == "faster" for latency in passed)
+    faster = sum(latency.over_baseline.verdict == "faster" for latency in passed)
     text = f"{len(passed)} of {len(verdicts)} correct, {faster} faster than {baseline_of(passed)}"
     if verdicts:
         text += f"\n{circumstances(verdicts[-1].evidence, passed)}"

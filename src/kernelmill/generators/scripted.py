@@ -1,18 +1,18 @@
-"""The whole way of a model without a model: a script answers."""
+"""The generator `script`: the generator `model`, with a script in place of an endpoint."""
 
 from pathlib import Path
 
 from kernelmill.generators.base import Generator
-from kernelmill.generators.model.desk import Desk
 from kernelmill.generators.model.generator import ModelGenerator
+from kernelmill.generators.model.model_client import ModelClient
 from kernelmill.generators.model.script import read_script
-from kernelmill.generators.model.settings import Model, ModelSettings, Price, Role
+from kernelmill.records.model_settings import Model, ModelRole, ModelSettings, Price
 
 
 class ScriptGenerator(ModelGenerator):
-    """`script:FILE` asks a script where the generator `model` would ask an endpoint.
+    """`script:FILE` takes every answer from a script, so that a campaign runs without a model.
 
-    Where the script has words for an auditor, there is one.
+    It has an auditor where the script has answers for the role `auditor`.
     """
 
     name = "script"
@@ -20,9 +20,9 @@ class ScriptGenerator(ModelGenerator):
     def __init__(self, file: str) -> None:
         super().__init__()
         path = Path(file).absolute()
-        audit = any(line.role is Role.AUDITOR for line in read_script(path).answer)
+        audit = any(answer.role is ModelRole.AUDITOR for answer in read_script(path).answer)
         model = Model(path.stem, "script", str(path), price=Price(0.0, 0.0, "a script is free"))
-        self._desk = Desk(ModelSettings((model,), audit, cached=False))
+        self._client = ModelClient(ModelSettings((model,), audit, cached=False))
 
     def use(self, models: ModelSettings) -> None:
         Generator.use(self, models)

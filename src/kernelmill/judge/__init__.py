@@ -1,12 +1,12 @@
-"""The judge: a PyTorch reference and a candidate in, a verdict nobody can fool out.
+"""The judge, which takes a PyTorch reference and an untrusted candidate to a verdict.
 
 The trust boundary is a process boundary: reference, seeds, expected outputs, comparison, clock
-and statistics live here; the candidate lives in a cell and sees inputs only.
+and statistics are on the judge's side; the candidate is in a sandbox and sees inputs only.
 """
 
 from kernelmill.judge.judge import Judge
-from kernelmill.judge.settings import Settings
-from kernelmill.judge.verdict import Evidence, Feedback, Gate, Interval, Latency, Verdict
+from kernelmill.judge.settings import JudgeSettings
+from kernelmill.records.verdict import Evidence, Feedback, Gate, Interval, Latency, Verdict
 
 __all__ = [
     "Evidence",
@@ -14,7 +14,7 @@ __all__ = [
     "Gate",
     "Interval",
     "Judge",
+    "JudgeSettings",
     "Latency",
-    "Settings",
     "Verdict",
 ]

@@ -1,4 +1,7 @@
-"""Is an output right? Measured against float64, within a budget the reference's rounding sets."""
+"""Comparison of outputs with a float64 reference, within an error budget.
+
+The budget is derived from the rounding error of the reference itself.
+"""
 
 from typing import Any, NamedTuple
 
@@ -6,62 +9,68 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from kernelmill.tensors.layout import EPSILON, is_floating, widen
+from kernelmill.records.tensors import EPSILON, is_floating, widen
 
 _CHUNK = 1 << 14
-"""Elements at a time: what is computed of them stays in a cache."""
+"""Elements compared at a time, few enough for their intermediate results to stay in a cache."""
 DISCRETE_SLACK = 4
-"""Integer outputs (argmax) may differ where rounding decides: this many times eager's own."""
+"""Integer outputs (argmax) may differ where rounding decides: this many times as often as eager's
+own outputs do."""
 CAP_SLACK = 2.0
+"""Factor on the cap of one element in timed calls, where neither side is exact."""
 NORM_SLACK = 1.5
-"""Timed calls: two results of the same precision are compared, and mostly a sample of them."""
+"""Factor on the error norm in timed calls, where mostly a sample of the elements is compared."""
 
 
-class Budget(msgspec.Struct, frozen=True):
-    """How far an output may be from the float64 reference."""
+class ErrorBudget(msgspec.Struct, frozen=True):
+    """The largest accepted distance of an output from the float64 reference."""
 
     norm: float
     """Largest root-mean-square error."""
     absolute: float
     relative: float
-    """Largest error of one element: absolute + relative * |reference|."""
+    """The largest error of one element is absolute + relative * |reference|."""
     mismatches: int
-    """For discrete outputs: how many elements may differ."""
+    """Number of elements that may differ, for discrete outputs."""
 
 
-class Comparison(NamedTuple):
-    """`error` is the worst share of the budget used: at most 1 is right."""
+class Comparison(msgspec.Struct, frozen=True):
+    """The result of comparing one output with its reference."""
 
     error: float
+    """Share of the error budget used; an output with more than 1 is wrong."""
     wrong: int
+    """Number of wrong elements."""
     worst_absolute: float
     worst_relative: float
     box: str
     """The bounding box of the wrong elements, as index ranges."""
 
 
-class Expected(NamedTuple):
-    """One output of one case."""
+class ExpectedOutput(NamedTuple):
+    """The reference values of one output of one case."""
 
     dtype: str
     eager: npt.NDArray[Any]
+    """The reference in the precision of the task."""
     exact: npt.NDArray[Any]
-    budget: Budget
+    """The reference in float64."""
+    budget: ErrorBudget
 
 
 def make_budget(
     dtype: str, eager: npt.NDArray[Any], exact: npt.NDArray[Any], tolerance: float
-) -> Budget:
-    """Derive the budget from eager's own error, not below a few units of its last place."""
+) -> ErrorBudget:
+    """Derive the budget from eager's own error, but at least a few units in the last place."""
     if not is_floating(dtype):
-        return Budget(0.0, 0.0, 0.0, DISCRETE_SLACK * int(np.count_nonzero(eager != exact)))
+        return ErrorBudget(0.0, 0.0, 0.0, DISCRETE_SLACK * int(np.count_nonzero(eager != exact)))
     epsilon = EPSILON[dtype]
     own = widen(eager, dtype)
     finite = np.isfinite(own) & np.isfinite(exact)
     error = np.abs(np.where(finite, own, 0) - np.where(finite, exact, 0))
     scale = _rms(np.where(finite, exact, 0))
     floor = 0.5 * epsilon * scale
-    return Budget(
+    return ErrorBudget(
         norm=tolerance * max(_rms(error), floor),
         absolute=2 * tolerance * max(float(error.max(initial=0.0)), floor),
         relative=2 * tolerance * epsilon,
@@ -74,19 +83,19 @@ def _rms(values: npt.NDArray[np.float64]) -> float:
 
 
 @np.errstate(invalid="ignore", over="ignore", divide="ignore")
-def compare(actual: npt.NDArray[Any], expected: Expected) -> Comparison:
-    """Compare one output; both have the same shape and dtype."""
+def compare(actual: npt.NDArray[Any], expected: ExpectedOutput) -> Comparison:
+    """Compare one output, which has the shape and dtype of the expected one."""
     if not is_floating(expected.dtype):
         return _compare_discrete(actual, expected)
     budget = expected.budget
     flat, exact, eager = (a.reshape(-1) for a in (actual, expected.exact, expected.eager))
     squares, worst, wrong_count, worst_relative = 0.0, 0.0, 0, 0.0
     wrong_parts: list[npt.NDArray[np.int64]] = []
-    room = np.empty(min(_CHUNK, flat.size))
+    buffer = np.empty(min(_CHUNK, flat.size))
     for start in range(0, flat.size, _CHUNK):
         part = slice(start, start + _CHUNK)
         reference = exact[part]
-        error = room[: reference.size]
+        error = buffer[: reference.size]
         np.subtract(widen(flat[part], expected.dtype), reference, out=error)
         np.abs(error, out=error)
         total = float(np.dot(error, error))
@@ -123,7 +132,10 @@ def _forgive_matching_non_finite(
     exact: npt.NDArray[np.float64],
     dtype: str,
 ) -> npt.NDArray[np.float64]:
-    """Where eager is not finite the same must stand; elsewhere not finite is infinitely wrong."""
+    """Errors with 0 where the output has eager's own NaN or infinity.
+
+    Any other value there, and any other value that is not finite, is infinitely wrong.
+    """
     ours, theirs = widen(actual, dtype), widen(eager, dtype)
     same = (np.isnan(ours) & np.isnan(theirs)) | (ours == theirs)
     special = ~np.isfinite(theirs)
@@ -131,7 +143,7 @@ def _forgive_matching_non_finite(
     return np.where(np.isnan(error), np.inf, error)
 
 
-def _compare_discrete(actual: npt.NDArray[Any], expected: Expected) -> Comparison:
+def _compare_discrete(actual: npt.NDArray[Any], expected: ExpectedOutput) -> Comparison:
     wrong = np.flatnonzero(actual.reshape(-1) != expected.exact.reshape(-1))
     allowed = expected.budget.mismatches
     error = 0.0 if wrong.size == 0 else wrong.size / allowed if allowed else float("inf")

@@ -1,19 +1,19 @@
-"""The correctness gate: secret trials over shown and hidden shapes, judged from outside."""
+"""The correctness gate: trials on secret inputs of shown and hidden shapes."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
 
-from kernelmill.judge.cases import Case
-from kernelmill.judge.compare import compare
+from kernelmill.judge.cases import TrialCase
+from kernelmill.judge.compare import Comparison
 from kernelmill.judge.protocol import OutputTensor, TrialDone
-from kernelmill.judge.subject import RunnerRaised, Subject
-from kernelmill.judge.verdict import Feedback, Gate, Trial
-from kernelmill.sandbox import CellCrashed, CellFailure, CellLimitExceeded, CellTimeout
-from kernelmill.tasks.task import Kind, Variant
-from kernelmill.tensors.layout import Node
+from kernelmill.judge.runner_handle import RunnerRaised
+from kernelmill.records.task import TensorSpec
+from kernelmill.records.tensors import Node
+from kernelmill.records.verdict import Feedback, Gate, Trial
+from kernelmill.sandbox import SandboxCrashed, SandboxFailure, SandboxLimitExceeded, SandboxTimeout
 
 _ALLOWED_CALLS = frozenset(
     """_reshape_alias _unsafe_view alias as_strided clone contiguous copy_ detach empty empty_like
@@ -24,14 +24,18 @@ _ALLOWED_CALLS = frozenset(
 
 
 class Correctness(NamedTuple):
+    """The result of a series of trials."""
+
     trials: tuple[Trial, ...]
+    """The trials passed."""
     feedback: Feedback | None
+    """The reason for refusing the candidate; None where every trial passed."""
     outputs: list[OutputTensor]
     """Types and strides of the shown shape's outputs, for reading timed calls."""
 
 
-class Refused(Exception):
-    """A trial says no."""
+class TrialRefused(Exception):
+    """The result of a trial is wrong."""
 
     def __init__(
         self, kind: str, summary: str, evidence: tuple[str, ...] = (), hint: str = ""
@@ -40,95 +44,72 @@ class Refused(Exception):
         super().__init__(summary)
 
 
-def aliasing() -> Refused:
-    return Refused("aliasing", "an output shares memory with an input", (), "allocate the output")
+def aliasing_refusal() -> TrialRefused:
+    return TrialRefused(
+        "aliasing", "an output shares memory with an input", (), "allocate the output"
+    )
 
 
-class Measured(Protocol):
-    """What a comparison says, wherever it was made."""
-
-    @property
-    def error(self) -> float: ...
-    @property
-    def wrong(self) -> int: ...
-    @property
-    def worst_absolute(self) -> float: ...
-    @property
-    def worst_relative(self) -> float: ...
-    @property
-    def box(self) -> str: ...
-
-
-class Answer(NamedTuple):
-    """What a trial gave: the share of the error budget used, and how the outputs lie."""
-
+class TrialResult(NamedTuple):
     error: float
+    """Share of the error budget used."""
     outputs: list[OutputTensor]
 
 
-class Given(Protocol):
-    """What is common to the cases of all devices."""
+class ExceptionHint(NamedTuple):
+    """The hint to give for exceptions whose class and message contain all of these words."""
 
-    @property
-    def variant(self) -> Variant: ...
-    @property
-    def flavour(self) -> str: ...
+    words: tuple[str, ...]
+    hint: str
 
 
-_Case = TypeVar("_Case", bound=Given)
+_TOO_MUCH_MEMORY = "it asks for more memory than a kernel may use"
+_EXCEPTION_HINTS = (
+    ExceptionHint(
+        ("state_dict",), "ModelNew must have the reference's parameter and buffer names and shapes"
+    ),
+    ExceptionHint(("MemoryError",), _TOO_MUCH_MEMORY),
+    ExceptionHint(("DefaultCPUAllocator",), _TOO_MUCH_MEMORY),
+)
+
+_Case = TypeVar("_Case", bound=TrialCase)
 
 
 def check_correctness(
-    cases: list[_Case], run: Callable[[_Case, bool], Answer | None]
+    cases: Sequence[_Case],
+    run: Callable[[_Case, bool], TrialResult | None],
+    hints: tuple[ExceptionHint, ...] = (),
 ) -> Correctness:
-    """Run every case, told which is the first; stop at the first that is wrong.
+    """Run every case up to the first that is wrong.
 
-    `run` gives None for a case it leaves out; raises Refused, or what a subject raises.
+    `run` is called with a case and whether it is the first. It returns None for a case that it
+    skips, and raises TrialRefused, SandboxFailure or RunnerRaised. `hints` are those of the
+    device, which come before the general ones.
     """
     trials: list[Trial] = []
     shown: list[OutputTensor] = []
     for number, case in enumerate(cases, 1):
         try:
-            answer = run(case, number == 1)
-        except Refused as refused:
+            result = run(case, number == 1)
+        except TrialRefused as refused:
             feedback = _with_case(refused.feedback, case, number, len(cases))
-        except (CellFailure, RunnerRaised) as failure:
-            feedback = _with_case(failure_feedback(failure), case, number, len(cases))
+        except (SandboxFailure, RunnerRaised) as failure:
+            feedback = _with_case(failure_feedback(failure, hints), case, number, len(cases))
         else:
-            if answer is None:
+            if result is None:
                 continue
             if not case.variant.hidden:
-                shown = answer.outputs
-            trials.append(Trial(case.variant.hidden, case.flavour, answer.error))
+                shown = result.outputs
+            trials.append(Trial(case.variant.hidden, case.distribution, result.error))
             continue
         return Correctness(tuple(trials), feedback, shown)
     return Correctness(tuple(trials), None, shown)
 
 
-def run_on_host(subject: Subject, case: Case, seconds: float, first: bool) -> Answer:
-    """One trial of a runner that shares the processor's memory with nobody."""
-    body: dict[str, Any] = {
-        "layout": msgspec.to_builtins(case.given.layout),
-        "inputs": msgspec.to_builtins(case.inputs),
-        "state": case.state,
-        "poison": [(e.dtype, e.eager.shape) for e in case.expected],
-    }
-    done = subject.trial(body, case.given.file, seconds)
-    check_answer(done, case.outputs, [Kind(e.dtype, e.eager.shape) for e in case.expected], case)
-    if subject.shares_memory([output.address for output in done.tensors]):
-        raise aliasing()
-    worst = 0.0
-    for index, (output, expected) in enumerate(zip(done.tensors, case.expected, strict=True)):
-        comparison = compare(subject.read_output(output), expected)
-        check_comparison(index, comparison, expected.eager.shape, len(done.tensors))
-        worst = max(worst, comparison.error)
-    if first:
-        _check_inputs(subject, done, case)
-    return Answer(worst, done.tensors)
-
-
-def failure_feedback(failure: CellFailure | RunnerRaised) -> Feedback:
-    """Time-outs, crashes and exceptions, told apart."""
+def failure_feedback(
+    failure: SandboxFailure | RunnerRaised, hints: tuple[ExceptionHint, ...] = ()
+) -> Feedback:
+    """Feedback of its own kind for each of exceptions, time-outs, limits and crashes."""
     if isinstance(failure, RunnerRaised):
         inner = failure.failed
         return Feedback(
@@ -136,51 +117,48 @@ def failure_feedback(failure: CellFailure | RunnerRaised) -> Feedback:
             "exception",
             f"{inner.error[:100]}: {inner.message[:600]}",
             tuple(line[:200] for line in inner.lines[:8]),
-            _exception_hint(inner.error, inner.message),
+            _find_hint(f"{inner.error}: {inner.message}", (*hints, *_EXCEPTION_HINTS)),
         )
-    if isinstance(failure, CellTimeout):
+    if isinstance(failure, SandboxTimeout):
         return Feedback(
             Gate.CORRECTNESS, "time-out", str(failure), (), "is there a loop that does not end?"
         )
-    if isinstance(failure, CellLimitExceeded):
+    if isinstance(failure, SandboxLimitExceeded):
         return Feedback(Gate.CORRECTNESS, f"limit-{failure.limit}", f"it went {failure}")
-    if isinstance(failure, CellCrashed):
+    if isinstance(failure, SandboxCrashed):
         memory = failure.signal_name in ("SIGSEGV", "SIGBUS", "SIGABRT")
         hint = "check bounds, tails and alignment" if memory else ""
         return Feedback(Gate.CORRECTNESS, "crash", f"the runner {failure}", (), hint)
     return Feedback(Gate.CORRECTNESS, "protocol", f"the runner misbehaves: {failure}")
 
 
-def _exception_hint(error: str, message: str) -> str:
-    if "state_dict" in message:
-        return "ModelNew must have the reference's parameter and buffer names and shapes"
-    if error == "MemoryError" or "DefaultCPUAllocator" in message:
-        return "it asks for more memory than a kernel may use"
-    if "CUDA" in message and ("illegal" in message or "misaligned" in message):
-        return "check bounds, masks and alignment of every load and store"
-    if "out of memory" in message or "out of resource" in message:
-        return "it asks for more memory than there is: smaller tiles, fewer stages"
+def _find_hint(exception: str, hints: Sequence[ExceptionHint]) -> str:
+    for words, hint in hints:
+        if all(word in exception for word in words):
+            return hint
     return ""
 
 
-def _with_case(feedback: Feedback, case: Given, number: int, total: int) -> Feedback:
-    """Say which trial it was; hidden shapes stay hidden."""
+def _with_case(feedback: Feedback, case: TrialCase, number: int, total: int) -> Feedback:
+    """Add which trial it was, without the shape where that is hidden."""
     shape = "a shape that is not shown" if case.variant.hidden else "the shown shape"
-    line = f"trial {number} of {total}: {shape}, {case.flavour} inputs"
+    line = f"trial {number} of {total}: {shape}, {case.distribution} inputs"
     return msgspec.structs.replace(feedback, evidence=(line, *feedback.evidence))
 
 
-def check_answer(done: TrialDone, outputs: Node, kinds: Sequence[Kind], case: Given) -> None:
-    """Whether it was computed by itself, and has the reference's form. Raises Refused."""
+def check_answer(
+    done: TrialDone, outputs: Node, specs: Sequence[TensorSpec], case: TrialCase
+) -> None:
+    """Raise TrialRefused where the framework computed it, or its structure is wrong."""
     _check_framework(done)
-    _check_structure(done, outputs, kinds, case.variant.hidden)
+    _check_structure(done, outputs, specs, case.variant.hidden)
 
 
 def _check_framework(done: TrialDone) -> None:
     names = {call.partition(".")[0] for call in done.framework_calls}
     foreign = sorted(names - _ALLOWED_CALLS)
     if foreign:
-        raise Refused(
+        raise TrialRefused(
             "framework-compute",
             f"forward computes with the framework: {', '.join(foreign[:8])[:300]}",
             (),
@@ -188,21 +166,23 @@ def _check_framework(done: TrialDone) -> None:
         )
 
 
-def _check_structure(done: TrialDone, outputs: Node, kinds: Sequence[Kind], hidden: bool) -> None:
+def _check_structure(
+    done: TrialDone, outputs: Node, specs: Sequence[TensorSpec], hidden: bool
+) -> None:
     expected, actual = _outline(outputs), _outline(done.outputs)
-    if len(done.tensors) != len(kinds) or expected != actual:
-        raise Refused("length", f"forward returns {actual}, the reference {expected}")
-    for index, (output, wanted) in enumerate(zip(done.tensors, kinds, strict=True)):
+    if len(done.tensors) != len(specs) or expected != actual:
+        raise TrialRefused("length", f"forward returns {actual}, the reference {expected}")
+    for index, (output, wanted) in enumerate(zip(done.tensors, specs, strict=True)):
         name = f"output {index}" if len(done.tensors) > 1 else "the output"
         if output.shape != wanted.shape:
             shapes = "" if hidden else f" {list(output.shape)}, not {list(wanted.shape)}"
-            raise Refused("shape", f"{name} has the wrong shape{shapes}")
+            raise TrialRefused("shape", f"{name} has the wrong shape{shapes}")
         if output.dtype != wanted.dtype:
-            raise Refused("type", f"{name} is {output.dtype}, not {wanted.dtype}")
+            raise TrialRefused("type", f"{name} is {output.dtype}, not {wanted.dtype}")
 
 
 def _outline(node: Node) -> str:
-    """The structure of a value with the scalars in it; lists and tuples are alike."""
+    """The structure of a value with its scalars; lists and tuples are written alike."""
     if node.tensor is not None:
         return "tensor"
     if node.items is None:
@@ -213,42 +193,31 @@ def _outline(node: Node) -> str:
     return f"[{', '.join(parts)}]"
 
 
-def _check_inputs(subject: Subject, done: TrialDone, case: Case) -> None:
-    """Inputs must be as they were. Every trial has its own copy: a change could harm nobody."""
-    inputs = len(case.given.layout.tensors) - len(case.state)
-    for index in range(inputs):
-        tensor = case.given.layout.tensors[index]
-        if tensor.count == 0:
-            continue
-        raw = subject.cell.read([(done.inputs_at + tensor.offset, tensor.bytes)])
-        before = case.given.array(index).reshape(-1).view(np.uint8)
-        if not np.array_equal(raw, before):
-            raise mutation(index)
-
-
-def mutation(index: int) -> Refused:
-    return Refused("mutation", f"forward changes input {index}", (), "write outputs only")
+def mutation_refusal(index: int) -> TrialRefused:
+    return TrialRefused("mutation", f"forward changes input {index}", (), "write outputs only")
 
 
 def check_comparison(
-    index: int, comparison: Measured, shape: tuple[int, ...], outputs: int
+    index: int, comparison: Comparison, shape: tuple[int, ...], outputs: int
 ) -> None:
-    """Raises Refused where an output used more than its budget."""
+    """Raise TrialRefused where an output exceeds its error budget."""
     if comparison.error > 1:
-        raise _numerical(index, comparison, shape, outputs)
+        raise _numerical_refusal(index, comparison, shape, outputs)
 
 
-def _numerical(index: int, comparison: Measured, shape: tuple[int, ...], outputs: int) -> Refused:
+def _numerical_refusal(
+    index: int, comparison: Comparison, shape: tuple[int, ...], outputs: int
+) -> TrialRefused:
     total = int(np.prod(shape, dtype=np.int64))
     name = f"output {index}" if outputs > 1 else "the output"
     if not comparison.wrong:
-        return Refused(
+        return TrialRefused(
             "precision",
             f"{name} is too inexact: its error norm is {comparison.error:.1f} times the budget",
             (f"worst absolute error {comparison.worst_absolute:.3g}",),
             "keep the reference's precision: no lower types, careful long sums",
         )
-    return Refused(
+    return TrialRefused(
         "numerical",
         f"{name} is wrong in {comparison.wrong} of {total} elements",
         (

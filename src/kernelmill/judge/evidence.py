@@ -1,4 +1,4 @@
-"""What machine this is, in words that go on every verdict."""
+"""Evidence of a verdict: machine, versions, isolation, clock and a hash of the seeds."""
 
 import datetime
 import functools
@@ -7,7 +7,7 @@ import importlib.metadata
 import platform
 from collections.abc import Iterable
 
-from kernelmill.judge.verdict import Evidence
+from kernelmill.records.verdict import Evidence
 from kernelmill.sandbox import Tier
 
 _PACKAGES = ("kernelmill", "torch", "numpy")

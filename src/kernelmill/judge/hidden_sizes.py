@@ -1,7 +1,7 @@
-"""The sizes of a task's hidden variants: drawn in secret, once for as long as this process lives.
+"""Sizes of a task's hidden variants, drawn in secret once per process.
 
-Those in the task's file are only where to start from. All benches of a task use the same ones, and
-so does whoever compiles ahead of them.
+The sizes in the task's file are only upper bounds. All harnesses of a task use the same secret
+sizes, and so do the compilers that run ahead of them.
 """
 
 import random
@@ -9,36 +9,39 @@ import secrets
 
 import msgspec
 
-from kernelmill.tasks.task import Task, Variant
+from kernelmill.records.task import Task, Variant
 
 _TRIES = 3
 _secret = secrets.token_hex(16)
-_refused: dict[tuple[str, int], int] = {}
-"""How many of the sizes drawn for a variant its module does not allow."""
+_rejected: dict[tuple[str, int], int] = {}
+"""Number of draws rejected, by the digest of a task and the number of a variant."""
 
 
-def drawn(task: Task, number: int) -> Variant:
-    """One hidden variant with its secret sizes; the file's own where no others are allowed."""
+def secret_variant(task: Task, number: int) -> Variant:
+    """A hidden variant with secret sizes, or with the file's own where no others are accepted."""
     variant = task.hidden[number]
-    refused = _refused.get((task.digest, number), 0)
-    if refused >= _TRIES:
+    rejected = _rejected.get((task.digest, number), 0)
+    if rejected >= _TRIES:
         return variant
-    chance = random.Random(f"{_secret} {task.digest} {number} {refused}")
+    rng = random.Random(f"{_secret} {task.digest} {number} {rejected}")
     sizes = {
-        name: chance.randint(-(-value // 2), value) if value > 1 else value
+        name: rng.randint(-(-value // 2), value) if value > 1 else value
         for name, value in variant.constants.items()
         if isinstance(value, int)
     }
     return msgspec.structs.replace(variant, constants={**variant.constants, **sizes})
 
 
-def draw_again(task: Task, number: int) -> bool:
-    """The module does not allow these; returns whether there are others to try."""
-    refused = _refused.get((task.digest, number), 0) + 1
-    _refused[task.digest, number] = refused
-    return refused <= _TRIES
+def reject_sizes(task: Task, number: int) -> bool:
+    """Draw other sizes from now on, since the task does not accept these.
+
+    Returns whether there are others to try.
+    """
+    rejected = _rejected.get((task.digest, number), 0) + 1
+    _rejected[task.digest, number] = rejected
+    return rejected <= _TRIES
 
 
-def with_drawn_sizes(task: Task) -> Task:
-    hidden = (drawn(task, number) for number in range(len(task.hidden)))
+def with_secret_sizes(task: Task) -> Task:
+    hidden = (secret_variant(task, number) for number in range(len(task.hidden)))
     return msgspec.structs.replace(task, variants=(task.shown, *hidden))

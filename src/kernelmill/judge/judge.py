@@ -1,4 +1,4 @@
-"""The judge as a library: one warm process, a bench per task, a verdict per candidate."""
+"""The judge: one zygote, a harness per task, a verdict per candidate."""
 
 import resource
 from collections.abc import Iterator
@@ -6,57 +6,64 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from typing import Any
 
 from kernelmill.backends.base import Backend, BuildFailed
-from kernelmill.candidate import Candidate
-from kernelmill.errors import CandidateError, IsolationError, TaskError
-from kernelmill.judge.bench import Bench
-from kernelmill.judge.devices import device_of
-from kernelmill.judge.gates import Passage, Quiet
-from kernelmill.judge.hidden_sizes import with_drawn_sizes
-from kernelmill.judge.settings import Settings
-from kernelmill.judge.subject import ReferenceLost
-from kernelmill.judge.verdict import Verdict
+from kernelmill.judge.devices import get_device
+from kernelmill.judge.harness import Harness
+from kernelmill.judge.hidden_sizes import with_secret_sizes
+from kernelmill.judge.pipeline import GatePipeline, MeasurementLock
+from kernelmill.judge.runner_handle import ReferenceLost
+from kernelmill.judge.settings import JudgeSettings
+from kernelmill.records.candidate import Candidate
+from kernelmill.records.errors import CandidateError, IsolationError, TaskError
+from kernelmill.records.task import Task
+from kernelmill.records.verdict import Verdict
 from kernelmill.sandbox import Tier, Zygote, ZygoteLost
 from kernelmill.tasks import prober
 from kernelmill.tasks.loader import TaskFile
-from kernelmill.tasks.task import Task
 
-_DISTURBANCES = 3
-"""How often a verdict is begun when something other than the candidate fails."""
+_TRIES = 3
+"""How often a verdict is tried when something other than the candidate fails."""
 
 
 class Judge:
     """Judges candidates for one backend. Not for use from several threads at once."""
 
     def __init__(
-        self, backend: Backend, settings: Settings | None = None, quiet: Quiet = nullcontext
+        self,
+        backend: Backend,
+        settings: JudgeSettings | None = None,
+        measurement_lock: MeasurementLock = nullcontext,
     ) -> None:
-        """`quiet` is entered while the clock runs, for callers who have other work going on."""
+        """`measurement_lock` is held during timing, so that callers can pause other work."""
         self.backend = backend
-        self.settings = settings or Settings()
-        self._quiet = quiet
-        self._device = device_of(backend)
-        modules = (*backend.zygote_modules, *prober.MODULES, *self._device.modules)
+        self.settings = settings or JudgeSettings()
+        self._measurement_lock = measurement_lock
+        self.device = get_device(backend)
+        modules = (*backend.zygote_modules, *prober.MODULES, *self.device.modules)
         number = self.settings.device
-        environment = {} if number is None else self._device.chosen(number)
+        environment = {} if number is None else self.device.environment(number)
         self.zygote = Zygote(modules, self.settings.threads, environment)
-        self._leaving = ExitStack()
-        self._open_bench = self._device.benches(backend, self.zygote, self.settings, self._leaving)
-        self._benches: dict[str, Bench[Any]] = {}
-        self.room: int | None = None
-        """For how many tasks it stays ready, as it was seen last; None where it was never full."""
+        self._resources = ExitStack()
+        self._open_harness = self.device.harness_factory(
+            backend, self.zygote, self.settings, self._resources
+        )
+        self._harnesses: dict[str, Harness[Any]] = {}
+        self.ready_task_limit: int | None = None
+        """Number of tasks it stays ready for, as last observed; None while it was never full."""
 
     @property
     def tier(self) -> Tier:
         return self.zygote.features.tier
 
     def is_ready_for(self, task: Task) -> bool:
-        """Whether a bench for it is there from an earlier verdict."""
-        return task.digest in self._benches
+        """Whether it still has the harness of an earlier verdict on the task."""
+        return task.digest in self._harnesses
 
     def describe(self, file: TaskFile, scale: str | None = None) -> Task:
-        """Load a task file in a cell, at the scale that suits the backend. Raises TaskError."""
-        where, scale = self._device, scale or self.backend.scale
-        return prober.describe_task(self.zygote, file, scale, where.framework, where.files())
+        """Load a task file in a sandbox, at the scale that suits the backend. Raises TaskError."""
+        device, scale = self.device, scale or self.backend.scale
+        return prober.describe_task(
+            self.zygote, file, scale, device.framework, device.device_files()
+        )
 
     def verify(
         self,
@@ -66,31 +73,33 @@ class Judge:
         brief: bool = False,
         objection: str = "",
     ) -> Verdict:
-        """Put one candidate through the gates; `compiled` adds torch.compile as a baseline.
+        """Put one candidate through the gates.
 
-        A `brief` verdict leaves a close call between candidate and eager open. An `objection` of
-        an auditor ends the way at the gate of integrity.
+        `compiled` adds torch.compile as a baseline. A `brief` verdict takes fewer rounds, and may
+        leave open which of two close kernels is faster. An `objection` of an auditor refuses the
+        candidate at the integrity gate.
 
-        Raises TaskError, BackendUnavailable, IsolationError, or CandidateError for what is no
-        candidate of this backend; whatever else is wrong with the candidate is in the verdict.
+        Raises TaskError, BackendUnavailable, IsolationError, or CandidateError for files that are
+        no candidate of this backend. Everything else that is wrong with a candidate is in the
+        verdict.
         """
         self._demand_entry(candidate)
         self._demand_isolation(candidate)
-        for _ in range(_DISTURBANCES):
+        for _ in range(_TRIES):
             try:
                 return self._verify(task, candidate, compiled, brief, objection)
             except (ReferenceLost, ZygoteLost) as error:
-                lost = error  # the bench is gone with it; a new one may do better
-                self._close_benches()
-        raise TaskError(f"{task.id}: the reference fails again and again: {lost}") from lost
+                lost = error
+                self._close_harnesses()
+        raise TaskError(f"{task.id}: the reference failed {_TRIES} times: {lost}") from lost
 
     def build_ahead(self, task: Task, candidate: Candidate) -> bool:
-        """Leave in the backend's cache what `verify` would build. May be called from any thread.
+        """Build into the backend's cache what `verify` will need. May be called from any thread.
 
-        Returns whether the rules let it through and it builds.
+        Returns whether the static rules accept the candidate and it builds.
 
-        Raises BackendUnavailable, IsolationError or CandidateError; what else is wrong with the
-        candidate is left for `verify` to say.
+        Raises BackendUnavailable, IsolationError or CandidateError. Everything else that is wrong
+        with the candidate is left for `verify` to report.
         """
         self._demand_entry(candidate)
         self._demand_isolation(candidate)
@@ -98,17 +107,17 @@ class Judge:
             return False
         with suppress(BuildFailed, ZygoteLost):
             built = self.backend.build(candidate, self.zygote)
-            self.backend.compile_for(with_drawn_sizes(task), candidate, built, self.zygote)
+            self.backend.compile_for(with_secret_sizes(task), candidate, built, self.zygote)
             return True
         return False
 
-    def bench(self, task: Task) -> Bench[Any]:
-        """A fresh bench for a task; the caller closes it."""
-        return self._open_bench(task)
+    def harness(self, task: Task) -> Harness[Any]:
+        """A new harness for a task; the caller closes it. Raises TaskError."""
+        return self._open_harness(task)
 
     def close(self) -> None:
-        self._close_benches()
-        self._leaving.close()
+        self._close_harnesses()
+        self._resources.close()
         self.zygote.close()
 
     def __enter__(self) -> "Judge":
@@ -120,17 +129,21 @@ class Judge:
     def _verify(
         self, task: Task, candidate: Candidate, compiled: bool, brief: bool, objection: str
     ) -> Verdict:
-        with self._borrowed_bench(task) as bench:
-            passage = Passage(self.backend, self.zygote, self.settings, bench, self._quiet)
-            return passage.judge(candidate, compiled, brief, objection)
+        with self._leased_harness(task) as harness:
+            pipeline = GatePipeline(
+                self.backend, self.zygote, self.settings, harness, self._measurement_lock
+            )
+            return pipeline.judge(candidate, compiled, brief, objection)
 
     def _demand_entry(self, candidate: Candidate) -> None:
         if self.backend.entry not in candidate.files:
             name, entry = candidate.name or "the candidate", self.backend.entry
-            raise CandidateError(f"{name} has no {entry}, which {self.backend.name} begins with")
+            raise CandidateError(
+                f"{name} has no {entry}, which every candidate of {self.backend.name} needs"
+            )
 
     def _demand_isolation(self, candidate: Candidate) -> None:
-        if self.tier >= Tier.PARTIAL or candidate.origin.ours or self.settings.allow_unsandboxed:
+        if self.tier >= Tier.PARTIAL or candidate.origin.trusted or self.settings.allow_unsandboxed:
             return
         raise IsolationError(
             f"this machine grants only {self.tier} isolation, and a candidate from a "
@@ -139,48 +152,49 @@ class Judge:
         )
 
     @contextmanager
-    def _borrowed_bench(self, task: Task) -> Iterator[Bench[Any]]:
-        """The bench of a task; it is thrown away if anything unexpected happens on it."""
-        bench = self._benches.pop(task.digest, None) or self._bench_with_room(task)
+    def _leased_harness(self, task: Task) -> Iterator[Harness[Any]]:
+        """The harness of a task, which is discarded if the verdict raises."""
+        harness = self._harnesses.pop(task.digest, None) or self._new_harness(task)
         try:
-            yield bench
+            yield harness
         except BaseException:
-            bench.close()
+            harness.close()
             raise
-        self._benches[task.digest] = bench
-        self._clear_up()
+        self._harnesses[task.digest] = harness
+        self._evict()
 
-    def _clear_up(self) -> None:
-        """The oldest benches go until there is room for the others."""
-        before = len(self._benches)
-        while len(self._benches) > 1 and self._over_full():
-            self._benches.pop(next(iter(self._benches))).close()
-        kept = len(self._benches)
-        if kept < before or (self.room is not None and kept > self.room):
-            self.room = kept
+    def _evict(self) -> None:
+        """Close the oldest harnesses until the others fit."""
+        before = len(self._harnesses)
+        while len(self._harnesses) > 1 and self._exceeds_capacity():
+            self._harnesses.pop(next(iter(self._harnesses))).close()
+        kept = len(self._harnesses)
+        if kept < before or (self.ready_task_limit is not None and kept > self.ready_task_limit):
+            self.ready_task_limit = kept
 
-    def _bench_with_room(self, task: Task) -> Bench[Any]:
-        """A fresh bench. One that does not come up may only have lacked the memory of others."""
+    def _new_harness(self, task: Task) -> Harness[Any]:
+        """A new harness; where it fails, once more after all others have released their memory."""
         try:
-            return self.bench(task)
+            return self.harness(task)
         except (TaskError, ReferenceLost):
-            if not self._benches:
+            if not self._harnesses:
                 raise
-        self.room = len(self._benches)
-        self._close_benches()
-        return self.bench(task)
+        self.ready_task_limit = len(self._harnesses)
+        self._close_harnesses()
+        return self.harness(task)
 
-    def _close_benches(self) -> None:
-        for bench in self._benches.values():
-            bench.close()
-        self._benches.clear()
+    def _close_harnesses(self) -> None:
+        for harness in self._harnesses.values():
+            harness.close()
+        self._harnesses.clear()
 
-    def _over_full(self) -> bool:
-        benches = self._benches.values()
-        held = sum(bench.bytes for bench in benches)
-        files = sum(bench.files for bench in benches)
-        return held > min(bench.most_bytes for bench in benches) or files > _most_files()
+    def _exceeds_capacity(self) -> bool:
+        harnesses = self._harnesses.values()
+        held = sum(harness.held_bytes for harness in harnesses)
+        files = sum(harness.open_files for harness in harnesses)
+        capacity = min(harness.capacity_bytes for harness in harnesses)
+        return held > capacity or files > _file_capacity()
 
 
-def _most_files() -> int:
+def _file_capacity() -> int:
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2

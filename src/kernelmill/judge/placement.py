@@ -1,55 +1,55 @@
-"""Where contestants run: one thread a processor, before everybody else on the machine."""
+"""Pinning of runners to processors, one thread per processor, at a raised priority."""
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from kernelmill.sandbox import Cell
+from kernelmill.sandbox import Sandbox
 
-_USUAL, _CONTESTANT, _JUDGE = 0, 1, 2
-"""Real-time priorities. The judge comes before those it judges."""
+_DEFAULT_PRIORITY, _RUNNER_PRIORITY, _JUDGE_PRIORITY = 0, 1, 2
+"""Real-time priorities; the judge precedes the runners."""
 
 
 @contextmanager
-def placed(cells: list[Cell], processors: list[int]) -> Iterator[None]:
-    """Keep all cells on the same processors, and treat their threads alike, until the end.
+def pinned(sandboxes: list[Sandbox], processors: list[int]) -> Iterator[None]:
+    """Keep all sandboxes on the same processors, with the same priority, inside the context.
 
-    Left alone, the kernel's scheduler wakes the threads of a cell on one processor as often as
-    not, and a contest would measure that. What waits for a processor all the same shows in
+    Otherwise the scheduler often wakes several threads of a sandbox on one processor, and a timing
+    would measure that. Threads that wait for a processor nevertheless are noticed by
     `Timed.waited`.
     """
     everywhere = sorted(os.sched_getaffinity(0))
-    for cell in cells:
-        _pin(cell, processors)
-        for thread in cell.threads():
-            _set_priority(thread, _CONTESTANT)
-    _set_priority(0, _JUDGE)
+    for sandbox in sandboxes:
+        _pin(sandbox, processors)
+        for thread in sandbox.threads():
+            _set_priority(thread, _RUNNER_PRIORITY)
+    _set_priority(0, _JUDGE_PRIORITY)
     try:
         yield
     finally:
-        for thread in (thread for cell in cells for thread in cell.threads()):
+        for thread in (thread for sandbox in sandboxes for thread in sandbox.threads()):
             _set_affinity(thread, everywhere)
-            _set_priority(thread, _USUAL)
-        _set_priority(0, _USUAL)
+            _set_priority(thread, _DEFAULT_PRIORITY)
+        _set_priority(0, _DEFAULT_PRIORITY)
 
 
-def _pin(cell: Cell, processors: list[int]) -> None:
-    """The main thread first, the others in turn behind it: every pool of threads spreads out."""
+def _pin(sandbox: Sandbox, processors: list[int]) -> None:
+    """Give the main thread the first processor, and the others the rest in turn."""
     others = processors[1:] or processors
-    for index, thread in enumerate(sorted(set(cell.threads()) - {cell.pid})):
+    for index, thread in enumerate(sorted(set(sandbox.threads()) - {sandbox.pid})):
         _set_affinity(thread, [others[index % len(others)]])
-    _set_affinity(cell.pid, processors[:1])
+    _set_affinity(sandbox.pid, processors[:1])
 
 
 def _set_affinity(thread: int, processors: list[int]) -> None:
     try:
         os.sched_setaffinity(thread, processors)
     except (PermissionError, ProcessLookupError):
-        pass  # it is where it is; `waited` tells if that hurts
+        pass  # it stays where it is; `Timed.waited` shows whether that disturbs
 
 
 def _set_priority(thread: int, priority: int) -> None:
-    """Only where we may: an ordinary user's contest takes its turn like everything else."""
+    """Set a real-time priority where this user may."""
     policy = os.SCHED_FIFO if priority else os.SCHED_OTHER
     try:
         os.sched_setscheduler(thread, policy, os.sched_param(priority))

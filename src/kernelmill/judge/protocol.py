@@ -1,14 +1,17 @@
-"""What judge and runner say to each other. Answers are decoded strictly: they come from anyone."""
+"""Messages between judge and runner. Answers are decoded strictly: a runner is not trusted."""
 
 from typing import Annotated
 
 import msgspec
 
-from kernelmill.tensors.layout import Layout, Node
+from kernelmill.records.tensors import Layout, Node
 
 
-class LoadRequest(msgspec.Struct):
-    """Files: the constructor's tensors, the archive for its workshop, the artefacts in order."""
+class CandidateRequest(msgspec.Struct):
+    """Load a candidate.
+
+    Files: the constructor's tensors, an archive of the compile cache, the artefacts in order.
+    """
 
     sources: dict[str, str]
     artefacts: list[str]
@@ -18,6 +21,8 @@ class LoadRequest(msgspec.Struct):
 
 
 class ReferenceRequest(msgspec.Struct):
+    """Load a task's reference."""
+
     source: str
     scale: str
     seed: int
@@ -25,37 +30,44 @@ class ReferenceRequest(msgspec.Struct):
 
 
 class Done(msgspec.Struct, tag="done"):
-    """It worked, and there is nothing to say."""
+    """The answer to a request that asks for no value."""
 
 
 class TrialRequest(msgspec.Struct):
+    """Call the model once."""
+
     layout: Layout
     inputs: Node
     state: dict[str, int]
     poison: list[tuple[str, tuple[int, ...]]]
+    """Types and shapes of the memory to fill with rubbish and free before the call."""
     watched: bool = True
-    """Whether to note the framework operators called (a compiled model cannot be watched)."""
+    """Whether to log the framework operators called, which a compiled model does not allow."""
 
 
-Size = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
-Address = Annotated[int, msgspec.Meta(ge=0, le=(1 << 62))]
+ReportedSize = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
+ReportedAddress = Annotated[int, msgspec.Meta(ge=0, le=(1 << 62))]
 
 
 class OutputTensor(msgspec.Struct):
+    """The place of one output in the memory of a runner."""
+
     dtype: str
-    shape: tuple[Size, ...]
-    strides: tuple[Size, ...]
-    address: Address
+    shape: tuple[ReportedSize, ...]
+    strides: tuple[ReportedSize, ...]
+    address: ReportedAddress
 
 
 class TrialDone(msgspec.Struct):
     outputs: Node
     tensors: list[OutputTensor]
-    inputs_at: Address
+    inputs_at: ReportedAddress
     framework_calls: list[str]
 
 
 class RingRequest(msgspec.Struct):
+    """Use these inputs for timed calls: `slots` times `slot_width` tensors, then the state."""
+
     layout: Layout
     inputs: Node
     slots: int
@@ -64,12 +76,15 @@ class RingRequest(msgspec.Struct):
 
 
 class BatchDone(msgspec.Struct):
-    pointers: list[list[Address]]
-    """Per call, the address of every output tensor."""
+    pointers: list[list[ReportedAddress]]
+    """The address of every output tensor, per call."""
 
 
 class CaseMade(msgspec.Struct):
-    """Files: inputs and state; expected outputs (eager's own, then float64)."""
+    """A new case.
+
+    Files: inputs and state; expected outputs, eager's own and then those in float64.
+    """
 
     inputs: Node
     layout: Layout
@@ -77,3 +92,4 @@ class CaseMade(msgspec.Struct):
     outputs: Node
     expected: Layout
     precise: bool
+    """Whether the reference could be computed in float64."""

@@ -1,36 +1,50 @@
-"""The reference in a cell of its own: what makes the cases, and eager's or the compiler's time."""
+"""The reference in sandboxes of its own: it makes the cases, and it is the baseline."""
 
-import secrets
+import msgspec
 
-from kernelmill.errors import TaskError
-from kernelmill.judge.loading import REFERENCE_LIMITS, RUNNER, read_init_arguments
+from kernelmill.judge.cases import secret_seed
 from kernelmill.judge.protocol import ReferenceRequest
-from kernelmill.judge.settings import Settings
-from kernelmill.judge.subject import RunnerRaised, Subject
-from kernelmill.sandbox import CellFailure, Policy, Zygote
-from kernelmill.tasks.task import Task
+from kernelmill.judge.runner_handle import RunnerHandle, RunnerRaised
+from kernelmill.judge.settings import JudgeSettings
+from kernelmill.judge.spawning import RUNNER
+from kernelmill.records.errors import TaskError
+from kernelmill.records.task import Task
+from kernelmill.records.tensors import Layout, Node
+from kernelmill.sandbox import Policy, ResourceLimits, SandboxFailure, Zygote
 from kernelmill.tensors.arguments import InitArguments
+from kernelmill.tensors.blob import Blob
 
+REFERENCE_LIMITS = ResourceLimits(memory_bytes=16 << 30, lifetime_seconds=24 * 3600)
 _SECONDS = 120.0
-_SEED_BITS = 60
 
 
-def start_reference(task: Task, zygote: Zygote, settings: Settings, compiled: bool) -> Subject:
-    """A runner with the task's Model. Raises TaskError."""
+def start_reference(
+    task: Task, zygote: Zygote, settings: JudgeSettings, compiled: bool
+) -> RunnerHandle:
+    """Start a runner with the task's Model, eager or compiled. Raises TaskError."""
     policy = Policy(limits=REFERENCE_LIMITS, may_execute=compiled)
-    seed = secrets.randbits(_SEED_BITS)
-    request = ReferenceRequest(task.source, task.scale, seed, compiled)
+    request = ReferenceRequest(task.source, task.scale, secret_seed(), compiled)
     try:
-        cell = zygote.spawn(f"{RUNNER}:run_reference", {"threads": settings.threads}, policy)
-        subject = Subject(cell)
-        subject.load(request, (), _SECONDS)
-    except (CellFailure, RunnerRaised) as error:
+        sandbox = zygote.spawn(f"{RUNNER}:run_reference", {"threads": settings.threads}, policy)
+        runner = RunnerHandle(sandbox)
+        runner.load(request, (), _SECONDS)
+    except (SandboxFailure, RunnerRaised) as error:
         raise TaskError(f"{task.id}: the reference does not load: {error}") from error
-    return subject
+    return runner
 
 
-def init_arguments(task: Task, zygote: Zygote) -> InitArguments:
+def read_init_arguments(task: Task, zygote: Zygote) -> InitArguments:
+    """The arguments of the Model's constructor. Raises TaskError."""
+    request = ReferenceRequest(task.source, task.scale, 0)
+    entry = f"{RUNNER}:make_init_arguments"
     try:
-        return read_init_arguments(task, zygote)
-    except CellFailure as error:
+        with zygote.spawn(entry, {}, Policy(limits=REFERENCE_LIMITS)) as sandbox:
+            body, files = sandbox.request(msgspec.to_builtins(request), _SECONDS)
+    except SandboxFailure as error:
         raise TaskError(f"{task.id}: get_init_inputs fails: {error}") from error
+    try:
+        layout = msgspec.convert(body["layout"], Layout)
+        arguments = msgspec.convert(body["arguments"], Node)
+        return InitArguments(arguments, Blob.received(files[0], layout))
+    except (msgspec.ValidationError, KeyError, IndexError, OSError) as error:
+        raise TaskError(f"{task.id}: get_init_inputs gives a malformed answer: {error}") from error

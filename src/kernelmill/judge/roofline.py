@@ -1,39 +1,41 @@
-"""A floor no honest measurement can be under, from bytes and arithmetic alone."""
+"""Lower bounds on the latency of a task, from its bytes and its arithmetic."""
 
 import math
 from typing import NamedTuple
 
-from kernelmill.tasks.task import Kind, Task
-from kernelmill.tensors.layout import item_size
+from kernelmill.records.task import Task, TensorSpec
+from kernelmill.records.tensors import item_size
 
-# Above every processor there is: a floor must never refuse an honest kernel.
-_CLOCK_PER_MS = 6.0e6
-_BYTES_PER_CYCLE = 128
-_FLOPS_PER_CYCLE = 256
 _LEAST_READ = 1 / 8
-"""How little of its inputs an honest kernel may need to read (slices, masks)."""
+"""Share of its inputs that a correct kernel reads at least (slices and masks skip the rest)."""
 
 
-class Floor(NamedTuple):
+class Traffic(NamedTuple):
+    """Bytes of all inputs and state, and of all outputs."""
+
+    reads: int
+    writes: int
+
+
+class LatencyFloor(NamedTuple):
     memory: float
-    """Milliseconds to move the data once: binding."""
+    """Milliseconds for moving the data once; a measurement below it is refused."""
     arithmetic: float
-    """Milliseconds for the reference's own arithmetic; a kernel that finds less to do beats it."""
+    """Milliseconds for the reference's arithmetic; a kernel with a better algorithm beats it."""
 
 
-def least_milliseconds(task: Task, threads: int) -> Floor:
-    """On the processor."""
-    rate = _CLOCK_PER_MS * threads
-    return floor(task, rate * _BYTES_PER_CYCLE, rate * _FLOPS_PER_CYCLE)
-
-
-def floor(task: Task, bytes_per_ms: float, flops_per_ms: float) -> Floor:
-    reads = sum(_bytes(kind) for kind in (*task.shown.tensors, *task.state.values()))
-    writes = sum(_bytes(kind) for kind in task.outputs)
-    return Floor(
-        memory=(writes + _LEAST_READ * reads) / bytes_per_ms, arithmetic=task.flops / flops_per_ms
+def latency_floor(task: Task, bytes_per_ms: float, flops_per_ms: float) -> LatencyFloor:
+    traffic = task_traffic(task)
+    return LatencyFloor(
+        memory=(traffic.writes + _LEAST_READ * traffic.reads) / bytes_per_ms,
+        arithmetic=task.flops / flops_per_ms,
     )
 
 
-def _bytes(kind: Kind) -> int:
-    return math.prod(kind.shape) * item_size(kind.dtype)
+def task_traffic(task: Task) -> Traffic:
+    reads = sum(_bytes(spec) for spec in (*task.shown.tensors, *task.state.values()))
+    return Traffic(reads, sum(_bytes(spec) for spec in task.outputs))
+
+
+def _bytes(spec: TensorSpec) -> int:
+    return math.prod(spec.shape) * item_size(spec.dtype)

@@ -1,78 +1,82 @@
-"""Screening a task: does its check refuse outputs that took no work?
+"""Screening of tasks: whether their trials refuse outputs that took no work.
 
-A task that lets a cheat through cannot tell an honest kernel from a dishonest one. Every
-verdict runs all input distributions of a task, so a cheat that passes the file's own inputs but
-fails other distributions is a hole that is closed.
+A task that lets such a cheat pass cannot tell a correct kernel from a dishonest one. A cheat that
+passes the file's own inputs but fails under another input distribution is harmless, since every
+verdict runs all distributions of a task.
 """
 
+from contextlib import ExitStack
 from typing import Any, Literal
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from kernelmill.judge.cases import Case
+from kernelmill.judge.cases import HostCase, HostCaseSet
 from kernelmill.judge.compare import compare
-from kernelmill.judge.host_bench import HostBench
 from kernelmill.judge.judge import Judge
-from kernelmill.tasks.task import Task
+from kernelmill.judge.reference import start_reference
+from kernelmill.records.task import Task
 
 CHEATS = ("zeros", "constant", "input", "other-inputs", "default-state")
 
 
 class Screening(msgspec.Struct, frozen=True):
     task: str
-    flavours: tuple[str, ...]
+    distributions: tuple[str, ...]
     open: tuple[str, ...]
-    """Cheats that pass every trial a verdict would run."""
+    """Cheats that pass every trial of a verdict."""
     closed: dict[str, str]
-    """Cheats that pass the file's own inputs, and the distribution that refuses them."""
+    """Cheats that pass the file's own inputs, with the distribution that refuses each."""
 
 
 def screen(judge: Judge, task: Task) -> Screening:
     """Try every cheat on every case. Raises TaskError."""
-    bench = HostBench(task, judge.zygote, judge.settings)
-    try:
-        passing = {cheat: _passing(cheat, bench) for cheat in CHEATS}
-    finally:
-        bench.close()
-    everything = [case.flavour for case in bench.book.trials]
-    still_open = tuple(c for c, flavours in passing.items() if len(flavours) == len(everything))
+    with ExitStack() as stack:
+        reference = start_reference(task, judge.zygote, judge.settings, compiled=False)
+        stack.callback(reference.close)
+        cases = HostCaseSet(task, reference)
+        stack.callback(cases.close)
+        passing = {cheat: _passing(cheat, task, cases) for cheat in CHEATS}
+    still_open = tuple(
+        cheat for cheat, distributions in passing.items() if len(distributions) == len(cases.trials)
+    )
     closed = {
-        cheat: _closing(bench, flavours)
-        for cheat, flavours in passing.items()
-        if "plain" in flavours and cheat not in still_open
+        cheat: _closing(cases, distributions)
+        for cheat, distributions in passing.items()
+        if "plain" in distributions and cheat not in still_open
     }
-    return Screening(task.id, task.flavours, still_open, closed)
+    return Screening(task.id, task.distributions, still_open, closed)
 
 
-def _closing(bench: HostBench, passing: list[str]) -> str:
-    flavours = [case.flavour for case in bench.book.trials if case.flavour not in passing]
-    return flavours[0] if flavours else "another draw"
+def _closing(cases: HostCaseSet, passing: list[str]) -> str:
+    """The first distribution that refuses a cheat."""
+    refusing = [case.distribution for case in cases.trials if case.distribution not in passing]
+    return refusing[0] if refusing else "another draw"
 
 
-def _passing(cheat: str, bench: HostBench) -> list[str]:
-    """The distributions of the cases a cheat passes."""
-    if cheat == "default-state" and not bench.task.state:
+def _passing(cheat: str, task: Task, cases: HostCaseSet) -> list[str]:
+    """The distributions of the cases that a cheat passes."""
+    if cheat == "default-state" and not task.state:
         return []
     return [
-        case.flavour
-        for case in bench.book.trials
+        case.distribution
+        for case in cases.trials
         if all(
             _passes(output, case, index)
-            for index, output in enumerate(_outputs(cheat, case, bench))
+            for index, output in enumerate(_outputs(cheat, case, cases))
         )
     ]
 
 
-def _passes(output: npt.NDArray[Any] | None, case: Case, index: int) -> bool:
+def _passes(output: npt.NDArray[Any] | None, case: HostCase, index: int) -> bool:
     expected = case.expected[index]
     if output is None or output.shape != expected.eager.shape:
         return False
     return compare(output.astype(expected.eager.dtype, copy=False), expected).error <= 1
 
 
-def _outputs(cheat: str, case: Case, bench: HostBench) -> list[npt.NDArray[Any] | None]:
+def _outputs(cheat: str, case: HostCase, cases: HostCaseSet) -> list[npt.NDArray[Any] | None]:
     match cheat:
         case "zeros":
             return [np.zeros_like(e.eager) for e in case.expected]
@@ -88,16 +92,16 @@ def _outputs(cheat: str, case: Case, bench: HostBench) -> list[npt.NDArray[Any] 
                 for e in case.expected
             ]
         case "other-inputs":
-            return _answers(case, bench, "inputs")
+            return _changed_outputs(case, cases, "inputs")
         case _:
-            return _answers(case, bench, "state")
+            return _changed_outputs(case, cases, "state")
 
 
-def _answers(
-    case: Case, bench: HostBench, change: Literal["inputs", "state"]
+def _changed_outputs(
+    case: HostCase, cases: HostCaseSet, change: Literal["inputs", "state"]
 ) -> list[npt.NDArray[Any] | None]:
-    """What the reference says when its inputs, or its state, are others."""
-    other = bench.book.make(case.variant, case.flavour, case.seed, change)
+    """Outputs of the reference with other inputs, or with default state."""
+    other = cases.make(case.variant, case.distribution, case.seed, change)
     other.close()
     return [expected.eager for expected in other.expected]
 

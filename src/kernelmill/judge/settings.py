@@ -1,31 +1,33 @@
-"""How strictly, and for how long, to judge."""
+"""Settings of a judge: strictness, limits and the processors it uses."""
 
 import os
 
 import msgspec
 
-from kernelmill.sandbox import Limits
+from kernelmill.sandbox import ResourceLimits
 
 
-class Settings(msgspec.Struct, frozen=True):
+class JudgeSettings(msgspec.Struct, frozen=True):
     threads: int = len(os.sched_getaffinity(0))
-    """For the candidate and every baseline alike."""
+    """Threads of the candidate, and of every baseline."""
     processors: tuple[int, ...] = ()
-    """Those that contestants run on; all that this process may use where none are named."""
+    """Processors that runners use; empty for all that this process may use."""
     rounds: int = 24
-    """Timed rounds; each runs every contestant once."""
+    """Number of timed rounds; each runs every runner once."""
     seconds: float = 30.0
-    """For one answer of a runner: loading, a trial, a batch."""
-    limits: Limits = Limits()
+    """Time limit of one answer of a runner: loading, a trial, a batch."""
+    limits: ResourceLimits = ResourceLimits()
+    """Resource limits of a candidate."""
     device: int | None = None
-    """The number of the device to judge on; None: the first, or the only one."""
-    bench_bytes: int = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
-    """What references, cases and inputs may hold between verdicts; the oldest task's go first."""
+    """Number of the device to judge on; None for the first, or the only one."""
+    harness_bytes: int = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
+    """Host memory that harnesses may hold between verdicts; those of the oldest tasks are closed
+    first."""
     static_rules: bool = True
-    """Off only where a test asks what the gates behind the rules would say."""
+    """Whether the integrity gate applies its rules; tests of the other gates turn it off."""
     allow_unsandboxed: bool = False
-    """Run foreign code even where this machine cannot confine it."""
+    """Run untrusted code even where this machine cannot confine it."""
 
-    def places(self) -> list[int]:
-        """Processors, one a thread."""
+    def thread_processors(self) -> list[int]:
+        """One processor per thread."""
         return sorted(self.processors or os.sched_getaffinity(0))[: self.threads]

@@ -1,6 +1,6 @@
-"""The memory: what was experienced, and what it is worth to show it again."""
+"""The memory: items learned from attempts, and the value of showing each one again."""
 
-from kernelmill.memory.items import Item, ItemKind, NewItem, Provenance, Role
+from kernelmill.memory.items import Item, ItemKind, NewItem, Provenance, ValueRole
 from kernelmill.memory.store import Memory
 
-__all__ = ["Item", "ItemKind", "Memory", "NewItem", "Provenance", "Role"]
+__all__ = ["Item", "ItemKind", "Memory", "NewItem", "Provenance", "ValueRole"]

@@ -1,4 +1,4 @@
-"""Where a text lies: the contract of an embedder, and the two that work without a network."""
+"""Embedders: the contract, and the two built-in ones, which work offline."""
 
 import re
 import zlib
@@ -13,25 +13,25 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from kernelmill.errors import UsageError
+from kernelmill.records.errors import UsageError
 
 Vectors = npt.NDArray[np.float32]
 
 
 class Embedder(ABC):
-    """Turns texts into unit vectors; the same text always into the same one."""
+    """Maps texts to unit vectors. Deterministic: equal texts have equal vectors."""
 
     name: ClassVar[str]
-    """Its identity: vectors of different embedders never meet in one memory."""
+    """Stored with the vectors: one memory never mixes the vectors of two embedders."""
     dimensions: ClassVar[int]
 
     @abstractmethod
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row a text."""
+        """One row per text."""
 
 
 class HashedWords(Embedder):
-    """Words and pairs of words, hashed with a sign: needs nothing, and operator names are exact."""
+    """Signed feature hashing of words and word pairs. Needs no model; operator names stay exact."""
 
     name = "hashed-words-1"
     dimensions = 256
@@ -47,7 +47,7 @@ class HashedWords(Embedder):
 
 
 class WordLlama(Embedder):
-    """The token vectors of the wordllama package, averaged: knows which words mean alike."""
+    """Mean of the wordllama package's token vectors: similar for words of similar meaning."""
 
     name = "wordllama-256"
     dimensions = 256
@@ -58,8 +58,8 @@ class WordLlama(Embedder):
         from tokenizers import Tokenizer
 
         (weights,) = folder.glob("weights/*256*.safetensors")
-        (words,) = folder.glob("tokenizers/l2*_tokenizer_config.json")
-        self._tokenizer: Any = Tokenizer.from_file(str(words))
+        (tokens,) = folder.glob("tokenizers/l2*_tokenizer_config.json")
+        self._tokenizer: Any = Tokenizer.from_file(str(tokens))
         self._table: Any = load_file(str(weights))["embedding.weight"]
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -70,14 +70,16 @@ class WordLlama(Embedder):
         return _unit(rows)
 
 
-EMBEDDERS: dict[str, type[Embedder]] = {kind.name: kind for kind in (HashedWords, WordLlama)}
+EMBEDDERS: dict[str, type[Embedder]] = {
+    embedder.name: embedder for embedder in (HashedWords, WordLlama)
+}
 
 
 def get_embedder(name: str) -> Embedder:
-    kind = EMBEDDERS.get(name)
-    if kind is None:
+    embedder = EMBEDDERS.get(name)
+    if embedder is None:
         raise UsageError(f"no embedder is called {name!r}; there are {', '.join(EMBEDDERS)}")
-    return kind()
+    return embedder()
 
 
 def _tokens(text: str) -> list[str]:

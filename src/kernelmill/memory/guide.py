@@ -1,4 +1,4 @@
-"""What a memory starts with: the backend's guide, one fact an item."""
+"""Facts of a backend's guide as the first items of a memory."""
 
 import re
 from collections.abc import Mapping
@@ -7,8 +7,8 @@ from kernelmill.memory.items import ItemKind, NewItem, Provenance, names_in
 from kernelmill.memory.store import Memory
 
 
-def seed(memory: Memory, backend: str, guide: Mapping[str, str]) -> None:
-    """Each point of a chapter; what is known already stays as it is."""
+def seed_guide(memory: Memory, backend: str, guide: Mapping[str, str]) -> None:
+    """Add every bullet point of every chapter that is not in the memory yet."""
     facts = [
         NewItem(
             ItemKind.API,
@@ -20,7 +20,7 @@ def seed(memory: Memory, backend: str, guide: Mapping[str, str]) -> None:
             names=names_in(fact),
         )
         for chapter, text in guide.items()
-        for fact in _points(text)
+        for fact in _bullet_points(text)
     ]
     known = {item.fingerprint for item in memory.of_kind(ItemKind.API, backend)}
     fresh = [fact for fact in facts if fact.fingerprint not in known]
@@ -28,5 +28,5 @@ def seed(memory: Memory, backend: str, guide: Mapping[str, str]) -> None:
         memory.add_all(fresh)
 
 
-def _points(text: str) -> list[str]:
+def _bullet_points(text: str) -> list[str]:
     return [point.strip() for point in re.split(r"^- ", text, flags=re.MULTILINE)[1:]]

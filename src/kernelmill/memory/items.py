@@ -1,4 +1,4 @@
-"""What a memory holds."""
+"""Items of a memory: kinds, provenance, identity."""
 
 import enum
 import hashlib
@@ -6,36 +6,36 @@ import re
 
 import msgspec
 
-from kernelmill.generators.base import REFUSED, Hint, Why
-from kernelmill.generators.decisions import Decisions
-from kernelmill.memory.values import Value
+from kernelmill.memory.values import ValueEstimate
+from kernelmill.records.decisions import Decisions
+from kernelmill.records.proposal import REFUSED, Hint, HintReason
 
 SUCCESS = "success"
-"""The category of what a first success taught."""
+"""Category of the experience of a first success."""
 FAILURE = "failure"
-"""The category of what refusals taught."""
+"""Category of the experience of refusals."""
 
 
 class ItemKind(enum.StrEnum):
     API = "api"
-    """A fact of the backend, from its guide. Never valued: it is shown whenever it applies."""
+    """A fact from the backend's guide. It has no value and is shown whenever it applies."""
     EXPERIENCE = "experience"
-    """What a failure or a success taught."""
+    """The cause of a failure, a first success, or a change that made a kernel slower."""
     TRACE = "trace"
-    """An attempt as it was."""
+    """One attempt: its decisions and its outcome."""
     PRACTICE = "practice"
     """A change that made a kernel faster."""
     SKILL = "skill"
-    """A method somebody wrote down."""
+    """A method of the skill library, under the rule that allowed it."""
 
 
-class Role(enum.StrEnum):
-    """In what an item is valued. The first two are the stages."""
+class ValueRole(enum.StrEnum):
+    """The purpose for which an item has a value. The first two are the stages of a task."""
 
     DRAFT = "draft"
     REFINE = "refine"
     START = "start"
-    """As the attempt that was refined."""
+    """The trace is the attempt that a refinement starts from."""
 
 
 class Provenance(msgspec.Struct, frozen=True):
@@ -52,26 +52,27 @@ class NewItem(msgspec.Struct, frozen=True):
     kind: ItemKind
     text: str
     subject: str
-    """What similarity is measured on."""
+    """The text that is embedded: similarity is measured on it."""
     provenance: Provenance
     identity: tuple[str, ...]
-    """What makes it the same as another of its kind: they are merged."""
+    """Items of one kind and backend with the same identity are merged."""
     decisions: Decisions = {}
     outcome: float | None = None
     category: str = ""
-    """Error class, bottleneck, or chapter of the guide."""
+    """Error class, bottleneck, chapter of the guide, or rule."""
     names: tuple[str, ...] = ()
+    """Identifiers it is about: API names in code, or the name of a method."""
     source: str | None = None
     """Digest of the candidate's files."""
-    values: dict[Role, float] = {}
-    """What it is worth at first, by the reward that made it."""
-    known_as: str = ""
-    """The fingerprint it brings along from another memory."""
+    values: dict[ValueRole, float] = {}
+    """Initial values."""
+    imported_fingerprint: str = ""
+    """The fingerprint that an imported item had in its own memory."""
 
     @property
     def fingerprint(self) -> str:
-        if self.known_as:
-            return self.known_as
+        if self.imported_fingerprint:
+            return self.imported_fingerprint
         parts = "\0".join((self.kind, self.provenance.backend, *self.identity))
         return hashlib.sha256(parts.encode()).hexdigest()[:32]
 
@@ -89,17 +90,17 @@ class Item(msgspec.Struct, frozen=True):
     names: tuple[str, ...]
     source: str | None
     count: int
-    """How often it was met."""
+    """How often it occurred."""
     made_at: str
     seen_at: str
 
     @property
     def level_of(self) -> str:
-        """The task whose speed it tells, rather than what a change did to it."""
-        told = self.kind is ItemKind.TRACE or self.category == SUCCESS
-        return self.provenance.task if told and (self.outcome or 0.0) > REFUSED else ""
+        """The task whose speed the outcome is; empty where it is the effect of a change."""
+        is_level = self.kind is ItemKind.TRACE or self.category == SUCCESS
+        return self.provenance.task if is_level and (self.outcome or 0.0) > REFUSED else ""
 
-    def hint(self, why: Why | None = None) -> Hint:
+    def hint(self, why: HintReason | None = None) -> Hint:
         return Hint(
             self.kind,
             self.text,
@@ -113,17 +114,17 @@ class Item(msgspec.Struct, frozen=True):
 
 
 class ItemValue(msgspec.Struct, frozen=True):
-    """One row of what was learned."""
+    """The value of one item in one role, overall or for one family of tasks."""
 
     item: int
-    role: Role
+    role: ValueRole
     family: str
-    """Empty: over all families."""
-    value: Value
+    """Empty for the value over all families."""
+    value: ValueEstimate
 
 
 def names_in(text: str) -> tuple[str, ...]:
-    """The identifiers a text marks as code."""
+    """Identifiers inside of backquotes."""
     return identifiers(" ".join(re.findall(r"`([^`]+)`", text)))
 
 

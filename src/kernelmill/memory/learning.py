@@ -1,24 +1,24 @@
-"""What happens to a memory when an attempt is stored: values move, items are added."""
+"""Learning from a finished attempt: value updates of what was shown, and new items."""
 
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from kernelmill.generators.base import Stage
-from kernelmill.memory.items import ItemKind, Role
-from kernelmill.memory.lessons import Lessons
+from kernelmill.memory.item_extraction import ExtractedItems
+from kernelmill.memory.items import ItemKind, ValueRole
 from kernelmill.memory.store import Memory
-from kernelmill.memory.values import Value, draft_reward, refine_reward
-from kernelmill.workspace import Attempt, Result
+from kernelmill.memory.values import ValueEstimate, draft_reward, refine_reward
+from kernelmill.records.attempt import Attempt, Result
+from kernelmill.records.proposal import Stage
 
-Step = Callable[[int], float]
-"""The size of the next step, by the visits so far."""
+StepSize = Callable[[int], float]
+"""The size of the next update step, as a function of the visits so far."""
 
 
-class Earned(NamedTuple):
-    """What an attempt was worth to whatever led to it."""
+class AttemptReward(NamedTuple):
+    """The reward of an attempt, and the role in which it counts."""
 
-    role: Role
+    role: ValueRole
     reward: float
 
 
@@ -29,44 +29,44 @@ def learn(
     *,
     generator: str,
     best_before: float | None,
-    step: Step,
-) -> Earned:
-    """Move the value of everything that was shown, then remember the attempt itself."""
+    step: StepSize,
+) -> AttemptReward:
+    """Update the values of everything that was shown, then add the items of the attempt."""
     family, backend = result.proposal.task.family, result.proposal.backend
     if attempt.stage == Stage.DRAFT or best_before is None:
-        reward, role = draft_reward(attempt.ratio is not None), Role.DRAFT
+        reward, role = draft_reward(attempt.ratio is not None), ValueRole.DRAFT
     else:
-        raw, role = refine_reward(attempt.ratio, best_before), Role.REFINE
+        raw, role = refine_reward(attempt.ratio, best_before), ValueRole.REFINE
         statistics = memory.statistics(backend)
         reward = statistics.normalised(raw)
         memory.set_statistics(backend, statistics.with_reward(raw))
     shown = [
         hint.item for hint in attempt.context if hint.item is not None and hint.kind != ItemKind.API
     ]
-    move(memory, shown, role, family, reward, step)
-    if attempt.parent is not None and role is Role.REFINE:
-        starts = [item.id for item in memory.of_attempts([attempt.parent]).values()]
-        move(memory, starts, Role.START, family, reward, step)
-    lessons = Lessons(
+    update_values(memory, shown, role, family, reward, step)
+    if attempt.parent is not None and role is ValueRole.REFINE:
+        starts = [item.id for item in memory.traces_of([attempt.parent]).values()]
+        update_values(memory, starts, ValueRole.START, family, reward, step)
+    extracted = ExtractedItems(
         attempt,
         result,
         generator,
         best_before,
         reward,
-        memory.known,
-        partial(memory.passed, backend),
+        memory.find,
+        partial(memory.passed_decisions, backend),
     )
-    memory.add_all(list(lessons))
-    return Earned(role, reward)
+    memory.add_all(list(extracted))
+    return AttemptReward(role, reward)
 
 
-def move(
-    memory: Memory, items: list[int], role: Role, family: str, reward: float, step: Step
+def update_values(
+    memory: Memory, items: list[int], role: ValueRole, family: str, reward: float, step: StepSize
 ) -> None:
-    """One Monte-Carlo step for each item, over all families and for this one."""
+    """One Monte-Carlo step for each item: of its overall value, and of its value for a family."""
     known = memory.values(items, role)
     for item in [found.id for found in memory.items(items)]:
-        overall = known.get((item, ""), Value(0.0))
-        own = known.get((item, family), Value(overall.value))
-        memory.set_value(item, role, "", overall.moved(reward, step(overall.visits)))
-        memory.set_value(item, role, family, own.moved(reward, step(own.visits)))
+        overall = known.get((item, ""), ValueEstimate(0.0))
+        own = known.get((item, family), ValueEstimate(overall.value))
+        memory.set_value(item, role, "", overall.updated(reward, step(overall.visits)))
+        memory.set_value(item, role, family, own.updated(reward, step(own.visits)))

@@ -1,4 +1,4 @@
-"""What is shown: a pool of what is near, and out of it what is worth most."""
+"""Retrieval: a pool of similar items, of which those of highest value are shown."""
 
 import random
 from collections.abc import Callable, Collection, Sequence
@@ -6,91 +6,91 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from kernelmill.generators.base import Hint, Why
-from kernelmill.memory.index import Index, Near
-from kernelmill.memory.items import FAILURE, Item, ItemKind, Role
+from kernelmill.memory.index import Neighbour, VectorIndex
+from kernelmill.memory.items import FAILURE, Item, ItemKind, ValueRole
 from kernelmill.memory.store import Memory
-from kernelmill.memory.values import Value, optimism, shrunk
+from kernelmill.memory.values import ValueEstimate, exploration_bonus, shrunk_value
+from kernelmill.records.proposal import Hint, HintReason
 
-_SOLUTIONS = 2
-"""What passed for the very task before, in another campaign or on another backend: a draft that
-knows of one need not begin from nothing."""
-_CURES = 3
-"""Practices against the start point's bottleneck that join the pool wherever they lie."""
-_WARNINGS = 5
-"""What refusals on the backend taught most often, which joins it too."""
-_SPARE = 4
-"""How many times the pool is fetched, since some of what is near is of no use."""
+_MOST_SOLUTIONS = 2
+"""Traces that passed for the same task, in another campaign or on another backend, that join the
+pool of a draft whatever their similarity."""
+_MOST_PRACTICES = 3
+"""Practices for the start point's bottleneck that join the pool whatever their similarity."""
+_MOST_FAILURES = 5
+"""Most frequent failures on the backend that join the pool whatever their similarity."""
+_OVERSAMPLING = 4
+"""Neighbours fetched per place in the pool: some of them are filtered out."""
 _MOST_API = 6
-_FACT = Why("named in the code, or of the chapter for this stage")
+_FACT = HintReason("named in the code, or of the chapter for this stage")
 
 
-class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How items are chosen."""
+class RetrievalSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Settings of retrieval, given as `key=value` after the name of a strategy."""
 
     shown: int = 5
-    """N: how many are shown."""
+    """N: the number of items shown."""
     pool: float = 2.0
-    """Lambda: how many times as many are near enough to be considered, ..."""
+    """Lambda: the size of the pool, in multiples of `shown`."""
     most_pool: float = 30.0
-    """... growing up to this while a task makes no progress."""
+    """The largest lambda that a task without progress reaches."""
     patience: int = 3
-    """Attempts without progress after which the pool doubles."""
+    """Attempts without progress after which lambda doubles."""
     rank: Literal["value", "similarity"] = "value"
     share: Literal["all", "task"] = "all"
     """Whether items of other tasks are shown."""
     values: Literal["overall", "family"] = "overall"
-    """Whether an item has a value of its own for each family of tasks."""
+    """Whether the value of an item is its overall one, or one per family of tasks."""
     family_prior: float = 3.0
-    """Visits a family needs before its own value outweighs the overall one."""
+    """Visits at which a family's value weighs as much as the overall one."""
     epsilon: float = 0.1
-    """How often a place goes to chance, ..."""
+    """Probability that an item is drawn at random from the pool."""
     epsilon_decay: float = 0.95
-    """... less with every attempt of the task."""
+    """Factor by which epsilon shrinks per attempt of the task."""
     optimism: float = 0.2
-    """What an item that was never shown is given in advance."""
+    """Exploration bonus of an item that was never shown."""
 
 
 class Query(NamedTuple):
-    """Who asks."""
+    """A request for items: the task, its state, and a filter."""
 
     text: str
     task: str
     family: str
     backend: str
-    role: Role
+    role: ValueRole
     bottleneck: str
     chapter: str
-    """Of the backend's guide, which is shown whatever the code names."""
+    """The chapter of the backend's guide whose facts are shown in any case."""
     names: Collection[str]
-    """What the code at hand calls: facts about these are shown."""
+    """Identifiers in the current code: facts about these are shown."""
     attempts: int
-    """How many the task has had."""
+    """Attempts that the task has had."""
     stale: int
-    """How many of them since it last made progress."""
+    """Attempts since the task last made progress."""
     useful: Callable[[Item], bool]
-    """Whether an item would tell anything new."""
+    """Whether an item says anything new here."""
 
 
 class _Scored(NamedTuple):
-    ranked: tuple[float, float]
-    near: Near | None
-    """None for what joined the pool from afar."""
+    rank: tuple[float, float]
+    neighbour: Neighbour | None
+    """None where the item joined the pool whatever its similarity."""
     item: Item
-    value: Value
+    value: ValueEstimate
 
 
 class Retriever:
-    """Reads one memory for one strategy; keeps nothing but a copy of the vectors."""
+    """Reads one memory for one strategy. Its only state is an index of the vectors."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: RetrievalSettings) -> None:
         self._settings = settings
-        self._index = Index()
+        self._index = VectorIndex()
 
-    def retrieve(self, memory: Memory, query: Query, dice: random.Random) -> list[Hint]:
-        """Valued items first, the most worth first; then facts, which are never valued."""
-        chosen = self._choose(self._pool(memory, query), query, dice)
-        facts = memory.api(query.backend, query.names, query.chapter)[:_MOST_API]
+    def retrieve(self, memory: Memory, query: Query, rng: random.Random) -> list[Hint]:
+        """Items with values, the highest first; then facts of the guide, which have none."""
+        chosen = self._choose(self._pool(memory, query), query, rng)
+        facts = memory.api_facts(query.backend, query.names, query.chapter)[:_MOST_API]
         return [*chosen, *(fact.hint(_FACT) for fact in facts)]
 
     def _pool(self, memory: Memory, query: Query) -> list[_Scored]:
@@ -99,90 +99,97 @@ class Retriever:
         growth = 2.0 ** (query.stale // settings.patience)
         size = round(settings.shown * min(settings.most_pool, settings.pool * growth))
         (vector,) = memory.embedder.embed([query.text])
-        near = {one.item: one for one in self._index.search(vector, _SPARE * size)}
-        items = [item for item in memory.items(near) if self._admits(item, query)][:size]
+        neighbours = {one.item: one for one in self._index.search(vector, _OVERSAMPLING * size)}
+        items = [item for item in memory.items(neighbours) if self._admits(item, query)][:size]
         if settings.rank == "value":
-            items += self._from_afar(memory, query, {item.id for item in items})
-        return self._scored(memory, items, near, query)
+            items += self._frequent_or_solved(memory, query, {item.id for item in items})
+        return self._scored(memory, items, neighbours, query)
 
-    def _from_afar(self, memory: Memory, query: Query, known: set[int]) -> list[Item]:
-        """What is worth considering though it is not near."""
-        found = self._met_most(memory, query, ItemKind.EXPERIENCE, FAILURE, _WARNINGS)
-        if query.role is Role.DRAFT:
-            numbers = memory.fastest(query.task, query.backend, _SOLUTIONS)
-            found += [item for item in memory.items(numbers) if self._admits(item, query)]
+    def _frequent_or_solved(self, memory: Memory, query: Query, known: set[int]) -> list[Item]:
+        """Items that join the pool whatever their similarity."""
+        found = self._most_frequent(memory, query, ItemKind.EXPERIENCE, FAILURE, _MOST_FAILURES)
+        if query.role is ValueRole.DRAFT:
+            ids = memory.fastest_traces(query.task, query.backend, _MOST_SOLUTIONS)
+            found += [item for item in memory.items(ids) if self._admits(item, query)]
         if query.bottleneck:
-            found += self._met_most(memory, query, ItemKind.PRACTICE, query.bottleneck, _CURES)
+            found += self._most_frequent(
+                memory, query, ItemKind.PRACTICE, query.bottleneck, _MOST_PRACTICES
+            )
         return [item for item in found if item.id not in known]
 
-    def _met_most(
+    def _most_frequent(
         self, memory: Memory, query: Query, kind: ItemKind, category: str, most: int
     ) -> list[Item]:
-        numbers = memory.in_category(kind, query.backend, category, _SPARE * most)
-        return [item for item in memory.items(numbers) if self._admits(item, query)][:most]
+        ids = memory.most_frequent(kind, query.backend, category, _OVERSAMPLING * most)
+        return [item for item in memory.items(ids) if self._admits(item, query)][:most]
 
     def _admits(self, item: Item, query: Query) -> bool:
         shared = self._settings.share == "all" or item.provenance.task == query.task
         return shared and query.useful(item)
 
     def _scored(
-        self, memory: Memory, items: Sequence[Item], near: dict[int, Near], query: Query
+        self, memory: Memory, items: Sequence[Item], neighbours: dict[int, Neighbour], query: Query
     ) -> list[_Scored]:
         known = memory.values([item.id for item in items], query.role)
         scored = []
         for item in items:
             value = self._value(known, item.id, query.family)
-            place = near.get(item.id)
-            closeness = 0.0 if place is None else place.similarity
+            neighbour = neighbours.get(item.id)
+            similarity = 0.0 if neighbour is None else neighbour.similarity
             if item.kind is ItemKind.TRACE and item.provenance.task == query.task:
-                closeness = 1.0
-            score = value.value + optimism(value.visits, self._settings.optimism)
-            ranked = (score, closeness) if self._settings.rank == "value" else (closeness, score)
-            scored.append(_Scored(ranked, place, item, value))
-        return sorted(scored, key=lambda one: (one.ranked, -one.item.id), reverse=True)
+                similarity = 1.0
+            score = value.value + exploration_bonus(value.visits, self._settings.optimism)
+            by_value = self._settings.rank == "value"
+            rank = (score, similarity) if by_value else (similarity, score)
+            scored.append(_Scored(rank, neighbour, item, value))
+        return sorted(scored, key=lambda one: (one.rank, -one.item.id), reverse=True)
 
-    def _value(self, known: dict[tuple[int, str], Value], item: int, family: str) -> Value:
-        overall = known.get((item, ""), Value(0.0))
+    def _value(
+        self, known: dict[tuple[int, str], ValueEstimate], item: int, family: str
+    ) -> ValueEstimate:
+        overall = known.get((item, ""), ValueEstimate(0.0))
         if self._settings.values == "overall":
             return overall
-        own = known.get((item, family), Value(overall.value))
-        return Value(shrunk(own, overall, self._settings.family_prior), overall.visits)
+        own = known.get((item, family), ValueEstimate(overall.value))
+        return ValueEstimate(
+            shrunk_value(own, overall, self._settings.family_prior), overall.visits
+        )
 
-    def _choose(self, pool: list[_Scored], query: Query, dice: random.Random) -> list[Hint]:
+    def _choose(self, pool: list[_Scored], query: Query, rng: random.Random) -> list[Hint]:
         settings = self._settings
         by_value = settings.rank == "value"
         epsilon = settings.epsilon * settings.epsilon_decay**query.attempts if by_value else 0.0
         hints: list[Hint] = []
         while pool and len(hints) < settings.shown:
-            explored = dice.random() < epsilon
-            one = pool.pop(dice.randrange(len(pool)) if explored else 0)
-            similarity = None if one.near is None else one.near.similarity
+            explored = rng.random() < epsilon
+            one = pool.pop(rng.randrange(len(pool)) if explored else 0)
+            similarity = None if one.neighbour is None else one.neighbour.similarity
             if similarity is not None:
-                reason = f"near, by {settings.rank}"
+                reason = f"similar, by {settings.rank}"
             elif one.item.category == FAILURE:
                 reason = "refused often on this backend"
             elif one.item.kind is ItemKind.TRACE:
                 reason = "passed for this task before"
             else:
-                reason = "cured the same bottleneck"
-            why = Why(reason, similarity, one.value.value, one.value.visits, explored)
+                reason = "improved the same bottleneck"
+            why = HintReason(reason, similarity, one.value.value, one.value.visits, explored)
             hints.append(one.item.hint(why))
         return hints
 
 
 def choose_start(
     traces: Sequence[Item],
-    values: dict[tuple[int, str], Value],
-    settings: Settings,
+    values: dict[tuple[int, str], ValueEstimate],
+    settings: RetrievalSettings,
     attempts: int,
-    dice: random.Random,
+    rng: random.Random,
 ) -> Item:
-    """Which feasible attempt to refine: by its value as a start, now and then by lot."""
-    if dice.random() < settings.epsilon * settings.epsilon_decay**attempts:
-        return dice.choice(traces)
+    """The trace to refine: the one of highest value as a start, or with epsilon a random one."""
+    if rng.random() < settings.epsilon * settings.epsilon_decay**attempts:
+        return rng.choice(traces)
 
-    def worth(item: Item) -> tuple[float, float]:
-        value = values.get((item.id, ""), Value(0.0))
-        return value.value + optimism(value.visits, settings.optimism), item.outcome or 0.0
+    def rank(item: Item) -> tuple[float, float]:
+        value = values.get((item.id, ""), ValueEstimate(0.0))
+        return value.value + exploration_bonus(value.visits, settings.optimism), item.outcome or 0.0
 
-    return max(traces, key=worth)
+    return max(traces, key=rank)

@@ -1,10 +1,9 @@
-"""The memory in a workspace's database: items, their values, the statistics of rewards.
+"""Storage of a memory in a workspace's database: items, values, statistics of rewards.
 
-Everything happens on a connection whose transactions belong to the caller: what is learned from an
-attempt is kept or lost together with it, and writers wait for each other.
+All access goes through a connection whose transactions belong to the caller: what is learned from
+an attempt is committed or rolled back together with it, and writers wait for each other.
 """
 
-import datetime
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -13,116 +12,128 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from kernelmill.errors import WorkspaceError
-from kernelmill.generators.decisions import Decisions
-from kernelmill.memory.embedding import Embedder, HashedWords, Vectors, get_embedder
-from kernelmill.memory.items import Item, ItemKind, ItemValue, NewItem, Provenance, Role
-from kernelmill.memory.values import RewardStatistics, Value
+from kernelmill.memory.embedding import Embedder, HashedWords, get_embedder
+from kernelmill.memory.items import Item, ItemKind, ItemValue, NewItem, ValueRole
+from kernelmill.memory.rows import (
+    StoredVectors,
+    VectorSnapshot,
+    item_columns,
+    item_of,
+    json_text,
+    packed_vector,
+    unpacked_vectors,
+)
+from kernelmill.memory.values import RewardStatistics, ValueEstimate
+from kernelmill.records.decisions import Decisions
+from kernelmill.records.errors import WorkspaceError
+from kernelmill.storage.packing import packed, unpacked
+from kernelmill.storage.sql import Queries
 from kernelmill.workspace import Transaction
-from kernelmill.workspace.packing import packed, unpacked
-from kernelmill.workspace.sql import Queries
+from kernelmill.workspace.database import clear_errors
 
 _query = Queries(Path(__file__).parent / "queries")
-_STORED = np.float16
 _EMBEDDER = "embedder"
+_IDENTITY = "identity"
 _REMOVALS = "removals"
 _IMPORTED = "imported "
 _MOST_PASSED = 200
-"""Enough to clear every choice that is any good."""
+"""Decisions of passed kernels that are compared with those of a failed one."""
 _ALL_FAMILIES = ""
 
 
 class Memory:
-    """One memory. Used from one thread, like the connection it works on."""
+    """One memory. Used from one thread, like the connection it works on.
+
+    Methods raise WorkspaceError where the database cannot be read or written.
+    """
 
     def __init__(self, connection: Transaction, embedder: Embedder | None = None) -> None:
-        """Raises WorkspaceError where the memory was embedded by another embedder."""
+        """Raises WorkspaceError if the memory was embedded by another embedder."""
         self._connection = connection
-        made_by = self._fact(_EMBEDDER)
+        made_by = self._metadata(_EMBEDDER)
         if embedder is not None and made_by not in ("", embedder.name):
             raise WorkspaceError(
                 f"this memory was embedded by {made_by}, not by {embedder.name}: "
-                f"`kernelmill memory embed {embedder.name}` embeds it anew"
+                f"`kernelmill memory embed {embedder.name}` re-embeds it"
             )
         self.embedder = embedder or get_embedder(made_by or HashedWords.name)
+
+    @property
+    def file(self) -> Path | None:
+        """The database file; None for a database in RAM."""
+        for row in self._connection.execute("PRAGMA database_list"):
+            if row["name"] == "main" and row["file"]:
+                return Path(row["file"])
+        return None
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether what it reads may still be rolled back."""
+        return self._connection.in_transaction
 
     # Items
 
     def add(self, new: NewItem) -> int:
-        """Its number; one that is already known is merged: counted, with the latest evidence."""
+        """Add or merge an item; return its id. A known item is counted and its evidence updated."""
         return self.add_all([new])[0]
 
     def add_all(self, items: Sequence[NewItem]) -> list[int]:
         vectors = self.embedder.embed([item.subject for item in items])
-        self._set_fact(_EMBEDDER, self.embedder.name)
+        self._set_metadata(_EMBEDDER, self.embedder.name)
         return [self._add(*pair) for pair in zip(items, vectors, strict=True)]
 
     def _add(self, new: NewItem, vector: npt.NDArray[np.float32]) -> int:
-        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
-        row = self._one(
-            "add_item",
-            kind=new.kind,
-            fingerprint=new.fingerprint,
-            text=new.text,
-            decisions=msgspec.json.encode(new.decisions).decode(),
-            outcome=new.outcome,
-            category=new.category,
-            names=msgspec.json.encode(new.names).decode(),
-            source=new.source,
-            subject=new.subject,
-            embedding=vector.astype(_STORED).tobytes(),
-            now=now,
-            **msgspec.structs.asdict(new.provenance),
-        )
+        row = self._one("add_item", **item_columns(new, vector))
         for role, value in new.values.items():
-            self._run("first_value", item=row["id"], role=role, family=_ALL_FAMILIES, value=value)
+            self._run("initial_value", item=row["id"], role=role, family=_ALL_FAMILIES, value=value)
         return int(row["id"])
 
-    def items(self, numbers: Iterable[int]) -> list[Item]:
-        """In the order asked for; those that are gone are left out."""
-        wanted = list(numbers)
-        rows = self._all("items", numbers=msgspec.json.encode(wanted).decode())
-        found = {row["id"]: _item(row) for row in rows}
-        return [found[number] for number in wanted if number in found]
+    def items(self, ids: Iterable[int]) -> list[Item]:
+        """Items in the order of `ids`; removed ones are left out."""
+        wanted = list(ids)
+        rows = self._all("items", ids=json_text(wanted))
+        found = {row["id"]: item_of(row) for row in rows}
+        return [found[one] for one in wanted if one in found]
 
-    def known(self, fingerprint: str) -> Item | None:
-        rows = self._all("known", fingerprint=fingerprint)
-        return _item(rows[0]) if rows else None
+    def find(self, fingerprint: str) -> Item | None:
+        rows = self._all("item_by_fingerprint", fingerprint=fingerprint)
+        return item_of(rows[0]) if rows else None
 
     def all_items(self) -> Iterator[Item]:
         for row in self._connection.execute(_query("all_items")):
-            yield _item(row)
+            yield item_of(row)
 
-    def of_attempts(self, attempts: Iterable[int]) -> dict[int, Item]:
-        """The traces of attempts, by the attempt's number."""
-        numbers = msgspec.json.encode(list(attempts)).decode()
-        rows = self._all("traces", attempts=numbers)
-        return {row["attempt"]: _item(row) for row in rows}
+    def traces_of(self, attempts: Iterable[int]) -> dict[int, Item]:
+        """Traces by the id of their attempt."""
+        ids = json_text(list(attempts))
+        rows = self._all("traces_of_attempts", attempts=ids)
+        return {row["attempt"]: item_of(row) for row in rows}
 
     def of_kind(self, kind: ItemKind, backend: str) -> list[Item]:
-        return [_item(row) for row in self._all("of_kind", kind=kind, backend=backend)]
+        return [item_of(row) for row in self._all("of_kind", kind=kind, backend=backend)]
 
-    def api(self, backend: str, names: Iterable[str], category: str) -> list[Item]:
-        """Facts by exact name, and all of one chapter."""
-        values = {"names": msgspec.json.encode(list(names)).decode(), "category": category}
-        return [_item(row) for row in self._all("api", backend=backend, **values)]
+    def api_facts(self, backend: str, names: Iterable[str], chapter: str) -> list[Item]:
+        """Facts of the guide that name one of `names`, and all facts of one chapter."""
+        values = {"names": json_text(list(names)), "category": chapter}
+        return [item_of(row) for row in self._all("api_facts", backend=backend, **values)]
 
-    def in_category(self, kind: ItemKind, backend: str, category: str, most: int) -> list[int]:
-        """The items of a category that were met most often."""
+    def most_frequent(self, kind: ItemKind, backend: str, category: str, most: int) -> list[int]:
+        """Ids of the items of a category that occurred most often."""
         values = {"kind": kind, "backend": backend, "category": category, "most": most}
-        return [row["id"] for row in self._all("in_category", **values)]
+        return [row["id"] for row in self._all("most_frequent", **values)]
 
-    def fastest(self, task: str, backend: str, most: int) -> list[int]:
-        """The traces of what passed for a task: there, then on other backends."""
-        return [row["id"] for row in self._all("fastest", task=task, backend=backend, most=most)]
+    def fastest_traces(self, task: str, backend: str, most: int) -> list[int]:
+        """Ids of traces that passed for a task: on this backend first, then on others."""
+        values = {"task": task, "backend": backend, "most": most}
+        return [row["id"] for row in self._all("fastest_traces", **values)]
 
-    def passed(self, backend: str) -> list[Decisions]:
-        """How what passed there was made: of many, those that were met most often."""
-        rows = self._all("passed", backend=backend, most=_MOST_PASSED)
+    def passed_decisions(self, backend: str) -> list[Decisions]:
+        """Decisions of kernels that passed on a backend, the most frequent first."""
+        rows = self._all("passed_decisions", backend=backend, most=_MOST_PASSED)
         return [msgspec.json.decode(row["decisions"], type=Decisions) for row in rows]
 
-    def files(self, source: str | None) -> dict[str, str]:
-        """The candidate behind a digest; empty where there is none."""
+    def source_files(self, source: str | None) -> dict[str, str]:
+        """Files of the candidate with a digest; empty where it is not stored."""
         for row in self._all("source", digest=source):
             return unpacked(row["files"], dict[str, str])
         return {}
@@ -133,56 +144,70 @@ class Memory:
             return digest
         return None
 
-    def remove(self, numbers: Iterable[int]) -> None:
-        self._run("remove_items", numbers=msgspec.json.encode(list(numbers)).decode())
+    def remove(self, ids: Iterable[int]) -> None:
+        self._run("remove_items", ids=json_text(list(ids)))
         self._count_removal()
 
     # Embeddings
 
-    def vectors(self, above: int, most: int) -> tuple[list[int], Vectors]:
-        """The numbers and vectors of the first valued items that came after one."""
+    def vectors(self, above: int, most: int) -> StoredVectors:
+        """The first `most` items with an id above one, without `api` items."""
         rows = self._all("vectors", above=above, most=most)
-        flat = np.frombuffer(b"".join(row["embedding"] for row in rows), _STORED)
-        vectors = flat.astype(np.float32).reshape(len(rows), self.embedder.dimensions)
-        return [row["id"] for row in rows], vectors
+        vectors = unpacked_vectors([row["embedding"] for row in rows], self.embedder.dimensions)
+        return StoredVectors([row["id"] for row in rows], vectors)
 
     @property
     def removals(self) -> int:
-        """Changes whenever vectors went away or changed: a copy of them is stale then."""
-        return int(self._fact(_REMOVALS) or 0)
+        """Counts removals and re-embeddings: a copy of the vectors is stale once it changes."""
+        return int(self._metadata(_REMOVALS) or 0)
 
-    def embed_anew(self, embedder: Embedder, batch: int = 1024) -> int:
-        """Embed every item with another embedder; all or nothing is the caller's transaction."""
+    def snapshot(self, last: int) -> VectorSnapshot:
+        """Identifies the vectors of all items up to the id `last`, as they are now."""
+        row = self._one("vector_snapshot", last=last)
+        return VectorSnapshot(
+            self._metadata(_IDENTITY),
+            self.embedder.name,
+            self.removals,
+            last,
+            row["count"],
+            row["fingerprint"] or "",
+        )
+
+    def re_embed(self, embedder: Embedder, batch: int = 1024) -> int:
+        """Embed every item with another embedder, inside of the caller's transaction."""
         subjects = [(row["id"], row["subject"]) for row in self._all("subjects")]
         for start in range(0, len(subjects), batch):
             part = subjects[start : start + batch]
             vectors = embedder.embed([subject for _, subject in part])
-            for (number, _), vector in zip(part, vectors, strict=True):
-                self._run("set_embedding", item=number, vector=vector.astype(_STORED).tobytes())
+            for (item, _), vector in zip(part, vectors, strict=True):
+                self._run("set_embedding", item=item, vector=packed_vector(vector))
         self.embedder = embedder
-        self._set_fact(_EMBEDDER, embedder.name)
+        self._set_metadata(_EMBEDDER, embedder.name)
         self._count_removal()
         return len(subjects)
 
     # Values
 
-    def values(self, numbers: Iterable[int], role: Role) -> dict[tuple[int, str], Value]:
-        """By item and family; what was never valued is not in it."""
-        wanted = msgspec.json.encode(list(numbers)).decode()
+    def values(self, ids: Iterable[int], role: ValueRole) -> dict[tuple[int, str], ValueEstimate]:
+        """Values by item and family; an item without a value in this role is left out."""
+        wanted = json_text(list(ids))
         return {
-            (row["item"], row["family"]): Value(row["value"], row["visits"])
-            for row in self._all("values", numbers=wanted, role=role)
+            (row["item"], row["family"]): ValueEstimate(row["value"], row["visits"])
+            for row in self._all("values", ids=wanted, role=role)
         }
 
     def all_values(self) -> list[ItemValue]:
         return [
             ItemValue(
-                row["item"], Role(row["stage"]), row["family"], Value(row["value"], row["visits"])
+                row["item"],
+                ValueRole(row["stage"]),
+                row["family"],
+                ValueEstimate(row["value"], row["visits"]),
             )
             for row in self._all("all_values")
         ]
 
-    def set_value(self, item: int, role: Role, family: str, value: Value) -> None:
+    def set_value(self, item: int, role: ValueRole, family: str, value: ValueEstimate) -> None:
         self._run(
             "set_value",
             item=item,
@@ -207,48 +232,31 @@ class Memory:
     def set_statistics(self, backend: str, statistics: RewardStatistics) -> None:
         self._run("set_statistics", backend=backend, **msgspec.structs.asdict(statistics))
 
-    def was_imported(self, mark: str) -> bool:
-        return bool(self._fact(_IMPORTED + mark))
+    def was_imported(self, digest: str) -> bool:
+        """Whether the file with this digest was imported before."""
+        return bool(self._metadata(_IMPORTED + digest))
 
-    def note_import(self, mark: str) -> None:
-        self._set_fact(_IMPORTED + mark, "yes")
+    def record_import(self, digest: str) -> None:
+        self._set_metadata(_IMPORTED + digest, "yes")
 
     def _count_removal(self) -> None:
-        self._set_fact(_REMOVALS, str(self.removals + 1))
+        self._set_metadata(_REMOVALS, str(self.removals + 1))
 
-    def _fact(self, name: str) -> str:
-        rows = self._all("fact", name=name)
+    def _metadata(self, name: str) -> str:
+        rows = self._all("metadata", name=name)
         return str(rows[0]["value"]) if rows else ""
 
-    def _set_fact(self, name: str, value: str) -> None:
-        self._run("set_fact", name=name, value=value)
+    def _set_metadata(self, name: str, value: str) -> None:
+        self._run("set_metadata", name=name, value=value)
 
     def _run(self, name: str, /, **values: object) -> None:
-        self._connection.execute(_query(name), values)
+        with clear_errors():
+            self._connection.execute(_query(name), values)
 
     def _all(self, name: str, /, **values: object) -> list[sqlite3.Row]:
-        return self._connection.execute(_query(name), values).fetchall()
+        with clear_errors():
+            return self._connection.execute(_query(name), values).fetchall()
 
     def _one(self, name: str, /, **values: object) -> sqlite3.Row:
         (row,) = self._all(name, **values)
         return row
-
-
-def _item(row: sqlite3.Row) -> Item:
-    provenance = {field: row[field] for field in Provenance.__struct_fields__}
-    return Item(
-        id=row["id"],
-        kind=ItemKind(row["kind"]),
-        text=row["text"],
-        subject=row["subject"],
-        provenance=Provenance(**provenance),
-        fingerprint=row["fingerprint"],
-        decisions=msgspec.json.decode(row["decisions"], type=Decisions),
-        outcome=row["outcome"],
-        category=row["category"],
-        names=msgspec.json.decode(row["names"], type=tuple[str, ...]),
-        source=row["source"],
-        count=row["count"],
-        made_at=row["made_at"],
-        seen_at=row["seen_at"],
-    )

@@ -1,43 +1,47 @@
-"""A memory at a glance."""
+"""Summary of a memory: counts per kind, and the items of highest value."""
 
 from typing import NamedTuple
 
-from kernelmill.memory.items import Item, ItemKind, Role
+from kernelmill.memory.items import Item, ItemKind, ValueRole
 from kernelmill.memory.store import Memory
-from kernelmill.memory.values import Value
+from kernelmill.memory.values import ValueEstimate
 
 
-class Count(NamedTuple):
+class KindCount(NamedTuple):
     items: int
-    met: int
-    """How often items of this kind were met, merged ones counted each time."""
+    occurrences: int
+    """A merged item counts each time it occurred."""
     visits: int
 
 
-class Summary(NamedTuple):
+class MemorySummary(NamedTuple):
     embedder: str
-    kinds: dict[ItemKind, Count]
+    kinds: dict[ItemKind, KindCount]
 
 
-class Worth(NamedTuple):
+class ValuedItem(NamedTuple):
     item: Item
-    value: Value
+    value: ValueEstimate
 
 
-def summarise(memory: Memory) -> Summary:
+def summarise_memory(memory: Memory) -> MemorySummary:
     visits: dict[int, int] = {}
     for one in memory.all_values():
         if not one.family:
             visits[one.item] = visits.get(one.item, 0) + one.value.visits
-    kinds = {kind: Count(0, 0, 0) for kind in ItemKind}
+    kinds = {kind: KindCount(0, 0, 0) for kind in ItemKind}
     for item in memory.all_items():
-        items, met, shown = kinds[item.kind]
-        kinds[item.kind] = Count(items + 1, met + item.count, shown + visits.get(item.id, 0))
-    return Summary(memory.embedder.name, kinds)
+        count = kinds[item.kind]
+        kinds[item.kind] = KindCount(
+            count.items + 1,
+            count.occurrences + item.count,
+            count.visits + visits.get(item.id, 0),
+        )
+    return MemorySummary(memory.embedder.name, kinds)
 
 
-def best_items(memory: Memory, role: Role, most: int) -> list[Worth]:
-    """Of those that were shown, what turned out to be worth most."""
+def best_items(memory: Memory, role: ValueRole, most: int) -> list[ValuedItem]:
+    """Items of highest value in a role, among those that were shown."""
     shown = [
         one
         for one in memory.all_values()
@@ -45,4 +49,4 @@ def best_items(memory: Memory, role: Role, most: int) -> list[Worth]:
     ]
     shown.sort(key=lambda one: (-one.value.value, -one.value.visits))
     values = {one.item: one.value for one in shown[:most]}
-    return [Worth(item, values[item.id]) for item in memory.items(values)]
+    return [ValuedItem(item, values[item.id]) for item in memory.items(values)]

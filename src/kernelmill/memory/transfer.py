@@ -1,7 +1,7 @@
-"""A memory as one portable file: exported, imported, merged.
+"""Export of a memory to one portable file, and import with merging.
 
-A line of JSON for the header, one for each item with what it is worth. Vectors stay behind: whoever
-imports embeds with its own embedder, so that two kinds never mix.
+The file is gzipped JSON lines: a header, then one line per item with its values. Vectors are left
+out: the importing memory embeds with its own embedder, so that vectors of two embedders never mix.
 """
 
 import gzip
@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from kernelmill.errors import UsageError
 from kernelmill.memory.items import Item, ItemKind, ItemValue, NewItem
 from kernelmill.memory.store import Memory
-from kernelmill.memory.values import RewardStatistics, Value
+from kernelmill.memory.values import RewardStatistics, ValueEstimate
+from kernelmill.records.errors import UsageError
 
 _FORMAT = "kernelmill-memory-1"
 _BATCH = 512
@@ -27,15 +27,15 @@ _BATCH = 512
 class Header(msgspec.Struct, frozen=True):
     format: str
     name: str
-    """Whose memory it is."""
+    """Name of the exported workspace."""
     statistics: dict[str, RewardStatistics]
 
 
-class Line(msgspec.Struct, frozen=True):
+class ExportedItem(msgspec.Struct, frozen=True):
     item: Item
     values: tuple[ItemValue, ...]
     files: dict[str, str]
-    """The candidate it speaks of."""
+    """Source files of the item's candidate; empty where it has none."""
 
 
 class Imported(NamedTuple):
@@ -43,68 +43,72 @@ class Imported(NamedTuple):
     merged: int
 
 
-def export(memory: Memory, path: Path, name: str, without: tuple[str, ...] = ()) -> int:
-    """Write everything but the guide's facts; `without` names tasks (patterns) to leave out.
+def export_memory(memory: Memory, path: Path, name: str, without: tuple[str, ...] = ()) -> int:
+    """Write all items but `api` ones, and return their number.
 
-    Raises UsageError where the file cannot be written.
+    Items of tasks that match a pattern of `without` are left out. Raises UsageError where the file
+    cannot be written.
     """
     try:
-        return _export(memory, path, name, without)
+        return _write(memory, path, name, without)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
 
 
-def _export(memory: Memory, path: Path, name: str, without: tuple[str, ...]) -> int:
+def _write(memory: Memory, path: Path, name: str, without: tuple[str, ...]) -> int:
     values: dict[int, list[ItemValue]] = defaultdict(list)
     for value in memory.all_values():
         values[value.item].append(value)
     count = 0
     with gzip.open(path, "wb") as file:
-        file.write(_line(Header(_FORMAT, name, memory.all_statistics())))
+        file.write(_json_line(Header(_FORMAT, name, memory.all_statistics())))
         for item in memory.all_items():
             task = item.provenance.task
             if item.kind is ItemKind.API or any(fnmatch(task, one) for one in without):
                 continue
-            line = Line(item, tuple(values[item.id]), memory.files(item.source))
-            file.write(_line(line))
+            line = ExportedItem(item, tuple(values[item.id]), memory.source_files(item.source))
+            file.write(_json_line(line))
             count += 1
     return count
 
 
-def import_file(memory: Memory, path: Path) -> Imported:
-    """Add what is new; what is known too is merged, its values weighted by their visits.
+def import_memory(memory: Memory, path: Path) -> Imported:
+    """Add new items and merge known ones; merged values are weighted by their visits.
 
-    The caller's transaction makes it all or nothing. Raises UsageError for what is no such file.
+    Call it inside of a transaction, which makes it all or nothing. Raises UsageError for a file
+    that is incomplete, of another format, or imported before.
     """
     try:
-        mark = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-        if memory.was_imported(mark):
-            raise UsageError(f"{path} was imported before: its visits would count twice")
-        memory.note_import(mark)
-        return _import(memory, path)
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+        if memory.was_imported(digest):
+            raise UsageError(
+                f"{path} was imported before; importing it again would count its visits twice"
+            )
+        memory.record_import(digest)
+        return _read(memory, path)
     except (OSError, EOFError, zlib.error, msgspec.DecodeError) as error:
-        raise UsageError(f"{path} is no whole memory file: {error}") from error
+        raise UsageError(f"{path} is not a complete memory file: {error}") from error
 
 
-def _import(memory: Memory, path: Path) -> Imported:
+def _read(memory: Memory, path: Path) -> Imported:
     fresh = merged = 0
     with gzip.open(path, "rb") as file:
         header = msgspec.json.decode(file.readline(), type=Header)
         if header.format != _FORMAT:
-            raise UsageError(f"{path} has format {header.format!r}, this one reads {_FORMAT}")
+            raise UsageError(f"{path} has format {header.format!r}, this version reads {_FORMAT}")
         for backend, theirs in header.statistics.items():
-            memory.set_statistics(backend, memory.statistics(backend).joined(theirs))
-        for batch in _batches(msgspec.json.decode(text, type=Line) for text in file):
-            known = [memory.known(line.item.fingerprint) is not None for line in batch]
-            numbers = memory.add_all([_renewed(line, header.name, memory) for line in batch])
-            for line, number in zip(batch, numbers, strict=True):
-                _merge_values(memory, number, line.values)
+            memory.set_statistics(backend, memory.statistics(backend).merged(theirs))
+        for batch in _batches(msgspec.json.decode(text, type=ExportedItem) for text in file):
+            known = [memory.find(line.item.fingerprint) is not None for line in batch]
+            ids = memory.add_all([_new_item(line, header.name, memory) for line in batch])
+            for line, item in zip(batch, ids, strict=True):
+                _merge_values(memory, item, line.values)
             merged += sum(known)
             fresh += len(batch) - sum(known)
     return Imported(fresh, merged)
 
 
-def _renewed(line: Line, name: str, memory: Memory) -> NewItem:
+def _new_item(line: ExportedItem, name: str, memory: Memory) -> NewItem:
     item = line.item
     provenance = msgspec.structs.replace(
         item.provenance,
@@ -123,25 +127,25 @@ def _renewed(line: Line, name: str, memory: Memory) -> NewItem:
         item.category,
         item.names,
         memory.add_source(item.source, line.files),
-        known_as=item.fingerprint,
+        imported_fingerprint=item.fingerprint,
     )
 
 
 def _merge_values(memory: Memory, item: int, values: tuple[ItemValue, ...]) -> None:
     for one in values:
         mine = memory.values([item], one.role).get((item, one.family))
-        joined = one.value if mine is None else _weighted(mine, one.value)
-        memory.set_value(item, one.role, one.family, joined)
+        merged = one.value if mine is None else _weighted(mine, one.value)
+        memory.set_value(item, one.role, one.family, merged)
 
 
-def _weighted(first: Value, second: Value) -> Value:
+def _weighted(first: ValueEstimate, second: ValueEstimate) -> ValueEstimate:
     visits = first.visits + second.visits
     share = first.visits / visits if visits else 0.5
-    return Value(share * first.value + (1 - share) * second.value, visits)
+    return ValueEstimate(share * first.value + (1 - share) * second.value, visits)
 
 
-def _batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
-    batch: list[Line] = []
+def _batches(lines: Iterator[ExportedItem]) -> Iterator[list[ExportedItem]]:
+    batch: list[ExportedItem] = []
     for line in lines:
         batch.append(line)
         if len(batch) == _BATCH:
@@ -151,5 +155,5 @@ def _batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
         yield batch
 
 
-def _line(value: object) -> bytes:
+def _json_line(value: object) -> bytes:
     return msgspec.json.encode(value) + b"\n"

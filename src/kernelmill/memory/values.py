@@ -1,7 +1,7 @@
-"""How values are learned: rewards, their running statistics, and the Monte-Carlo step.
+"""Value learning: rewards, their running statistics, and the Monte-Carlo update.
 
-Pure functions of numbers. With rewards in [-b, b] and first values in there, values never leave it:
-every step is a convex combination.
+Pure functions of numbers. If rewards and initial values lie in [-b, b], so do all values: every
+update is a convex combination.
 """
 
 import math
@@ -9,29 +9,32 @@ import math
 import msgspec
 
 SIGMA_FLOOR = 0.05
+"""Smallest standard deviation that rewards are normalised by."""
 REWARD_BOUND = 3.0
+"""Normalised rewards are clipped to this absolute value."""
 
 
-class Value(msgspec.Struct, frozen=True):
-    """What an item is worth in one role, and on how many visits that rests."""
+class ValueEstimate(msgspec.Struct, frozen=True):
+    """Estimated value of an item in one role, and the number of visits it rests on."""
 
     value: float
     visits: int = 0
 
-    def moved(self, reward: float, step: float) -> "Value":
-        return Value(self.value + step * (reward - self.value), self.visits + 1)
+    def updated(self, reward: float, step: float) -> "ValueEstimate":
+        return ValueEstimate(self.value + step * (reward - self.value), self.visits + 1)
 
 
 class RewardStatistics(msgspec.Struct, frozen=True):
-    """Cumulative mean and deviation (Welford): every reward counts alike, in any order."""
+    """Cumulative mean and standard deviation (Welford), independent of the order of rewards."""
 
     count: int = 0
     mean: float = 0.0
     squares: float = 0.0
+    """Sum of squared differences from the mean."""
 
     @property
     def deviation(self) -> float:
-        """1 until there are two rewards to differ."""
+        """Standard deviation; 1 while there are fewer than two rewards."""
         return math.sqrt(self.squares / (self.count - 1)) if self.count > 1 else 1.0
 
     def with_reward(self, reward: float) -> "RewardStatistics":
@@ -40,8 +43,8 @@ class RewardStatistics(msgspec.Struct, frozen=True):
         mean = self.mean + difference / count
         return RewardStatistics(count, mean, self.squares + difference * (reward - mean))
 
-    def joined(self, other: "RewardStatistics") -> "RewardStatistics":
-        """As if the rewards of both had been seen by one."""
+    def merged(self, other: "RewardStatistics") -> "RewardStatistics":
+        """Statistics of the rewards of both."""
         count = self.count + other.count
         if not count:
             return self
@@ -51,7 +54,7 @@ class RewardStatistics(msgspec.Struct, frozen=True):
         return RewardStatistics(count, mean, self.squares + other.squares + between)
 
     def normalised(self, reward: float) -> float:
-        """Against the rewards before it, with a floor on the deviation and a clip."""
+        """The z-score of a reward against all earlier ones, clipped to REWARD_BOUND."""
         scaled = (reward - self.mean) / max(self.deviation, SIGMA_FLOOR)
         return max(-REWARD_BOUND, min(REWARD_BOUND, scaled))
 
@@ -61,12 +64,19 @@ def draft_reward(passed: bool) -> float:
 
 
 def refine_reward(ratio: float | None, best_before: float) -> float:
-    """tanh(ln b - ln l) for the best latency before and the new one; -1 for what was refused.
+    """tanh(ln b - ln l) for the best latency b before and the new latency l; -1 for a refusal.
 
-    Latencies enter as ratios to eager measured in the same contest: a machine that was slower for
-    a while does not look like a worse kernel.
+    Latencies enter as ratios to a baseline timed alongside: a machine that is slow for a while does
+    not make a kernel look worse.
     """
     return -1.0 if not ratio else math.tanh(math.log(ratio) - math.log(best_before))
+
+
+def attempt_reward(ratio: float | None, best_before: float | None) -> float:
+    """The reward of an attempt before normalisation: a draft's until an attempt has passed."""
+    if best_before is None:
+        return draft_reward(ratio is not None)
+    return refine_reward(ratio, best_before)
 
 
 def constant_step(_visits: int, alpha: float) -> float:
@@ -74,16 +84,16 @@ def constant_step(_visits: int, alpha: float) -> float:
 
 
 def decreasing_step(visits: int, alpha: float) -> float:
-    """Robbins-Monro: the steps sum to infinity, their squares do not; alpha only caps the first."""
+    """Robbins-Monro steps: their sum diverges, that of their squares converges. Alpha is a cap."""
     return min(alpha, 1.0 / (visits + 1))
 
 
-def shrunk(own: Value, overall: Value, prior_visits: float) -> float:
-    """A family's own value, drawn towards the item's overall one while visits are few."""
+def shrunk_value(own: ValueEstimate, overall: ValueEstimate, prior_visits: float) -> float:
+    """A family's value, shrunk towards the overall value while the family has few visits."""
     weight = own.visits / (own.visits + prior_visits)
     return weight * own.value + (1 - weight) * overall.value
 
 
-def optimism(visits: int, bonus: float) -> float:
-    """What the untried is given in advance; it shrinks with every visit."""
+def exploration_bonus(visits: int, bonus: float) -> float:
+    """Added to the value of an item: `bonus` for one never shown, less with every visit."""
     return bonus / math.sqrt(1 + visits)

@@ -1,16 +1,16 @@
-"""Reports: a campaign in figures, tables and plots."""
+"""Reports on a campaign: figures, tables and plots, read from the workspace."""
 
 from kernelmill.report.page import write_page
 from kernelmill.report.spending import spending_table
-from kernelmill.report.summary import Summary, summarise
+from kernelmill.report.summary import CampaignSummary, summarise_campaign
 from kernelmill.report.tables import conclusion, money, task_table
 
 __all__ = [
-    "Summary",
+    "CampaignSummary",
     "conclusion",
     "money",
     "spending_table",
-    "summarise",
+    "summarise_campaign",
     "task_table",
     "write_page",
 ]

@@ -1,19 +1,19 @@
-"""The report as one page that needs nothing else."""
+"""The report as one HTML page without external resources."""
 
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from kernelmill import __version__
-from kernelmill.errors import UsageError
+from kernelmill.records.errors import UsageError
 from kernelmill.report import plots, spending
-from kernelmill.report.summary import Summary
-from kernelmill.report.tables import baseline_of, compile_cell, conclusion
+from kernelmill.report.summary import CampaignSummary
+from kernelmill.report.tables import baseline_of, conclusion, ratio_cell
 
 _TEMPLATE = "report.html.j2"
 
 
-def render(summary: Summary) -> str:
+def render(summary: CampaignSummary) -> str:
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         undefined=StrictUndefined,
@@ -26,15 +26,17 @@ def render(summary: Summary) -> str:
         summary=summary,
         settings=summary.campaign.settings,
         conclusion=conclusion(summary).splitlines(),
-        compile_cell=compile_cell,
+        ratio_cell=ratio_cell,
         baseline=baseline_of(summary.latencies),
+        modelled=any(latency.counted for latency in summary.latencies),
         plots=plots,
         spending=spending,
         version=__version__,
     )
 
 
-def write_page(summary: Summary, path: Path) -> None:
+def write_page(summary: CampaignSummary, path: Path) -> None:
+    """Raises UsageError where the file cannot be written."""
     try:
         path.write_text(render(summary))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Plots as SVG, made by hand: no script, no network."""
+"""Plots as static SVG, without scripts."""
 
 import math
 from collections.abc import Sequence
@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
-from kernelmill.report.summary import Step, Summary
-from kernelmill.workspace import Attempt
+from kernelmill.records.attempt import Attempt
+from kernelmill.report.summary import CampaignSummary, Improvement
 
 _WIDTH, _HEIGHT = 640, 260
 _SMALL_WIDTH, _SMALL_HEIGHT = 200, 90
@@ -16,7 +16,7 @@ _BARS = 12
 
 
 class _Frame(NamedTuple):
-    """Maps figures to places in a drawing."""
+    """Maps values to coordinates in a drawing."""
 
     width: int
     height: int
@@ -33,8 +33,8 @@ class _Frame(NamedTuple):
         return self.height - self.margin - share * (self.height - 2 * self.margin)
 
 
-def solved_plot(summary: Summary) -> Markup:
-    """How many tasks are solved after so many attempts each."""
+def solved_plot(summary: CampaignSummary) -> Markup:
+    """The number of solved tasks over the attempts per task."""
     numbers = sorted(t.solved_at for t in summary.tasks if t.solved_at is not None)
     most = max((task.attempts for task in summary.tasks), default=1)
     frame = _Frame(_WIDTH, _HEIGHT, _MARGIN, most, 0, max(1, len(summary.tasks)))
@@ -45,18 +45,18 @@ def solved_plot(summary: Summary) -> Markup:
     parts = [_axes(frame), _line(frame, points)]
     for number in sorted({1, *range(5, most + 1, max(5, most // 30 * 5)), most}):
         parts.append(_text(frame.x(number), _HEIGHT - 20, str(number), "middle"))
-    parts.append(_text(frame.x(most), _HEIGHT - 6, "attempts a task", "end"))
+    parts.append(_text(frame.x(most), _HEIGHT - 6, "attempts per task", "end"))
     parts.append(_text(4, frame.y(frame.y_end) - 6, f"{len(summary.tasks)} tasks"))
     if len(numbers) < len(summary.tasks):
         parts.append(_text(frame.x(most), frame.y(len(numbers)) - 6, f"{len(numbers)}", "end"))
     return _svg(_WIDTH, _HEIGHT, parts)
 
 
-def speedup_plot(summary: Summary) -> Markup:
-    """How the champions' speedups over eager are spread, on a logarithmic scale."""
-    ratios = [t.latency.over_eager.ratio for t in summary.tasks if t.latency is not None]
+def speedup_plot(summary: CampaignSummary) -> Markup:
+    """Histogram of the champions' speedups over their baseline, on a logarithmic scale."""
+    ratios = [t.latency.over_baseline.ratio for t in summary.tasks if t.latency is not None]
     if not ratios:
-        return Markup("<p>Nothing is solved yet.</p>")
+        return Markup("<p>No task is solved yet.</p>")
     logs = [math.log2(ratio) for ratio in ratios]
     low, high = math.floor(min(*logs, -1)), math.ceil(max(*logs, 1))
     counts = [0] * _BARS
@@ -68,14 +68,14 @@ def speedup_plot(summary: Summary) -> Markup:
         left, top = frame.x(index), frame.y(count)
         parts.append(_bar(left + 1, top, frame.x(index + 1) - left - 2, frame.y(0) - top))
     for power in range(low, high + 1):
-        place = frame.x((power - low) / (high - low) * _BARS)
-        parts.append(_text(place, _HEIGHT - 18, f"{2.0**power:g}x", "middle"))
+        x = frame.x((power - low) / (high - low) * _BARS)
+        parts.append(_text(x, _HEIGHT - 18, f"{2.0**power:g}x", "middle"))
     parts.append(_text(4, frame.y(frame.y_end) - 6, f"{max(counts)} tasks"))
     return _svg(_WIDTH, _HEIGHT, parts)
 
 
-def trajectory_plot(trajectory: Sequence[Step], attempts: int) -> Markup:
-    """The best ratio of one task over its attempts; the dashed line is eager."""
+def trajectory_plot(trajectory: Sequence[Improvement], attempts: int) -> Markup:
+    """The best ratio of one task over its attempts; the dashed line is the baseline."""
     best = max((step.ratio for step in trajectory), default=1.0)
     frame = _Frame(_SMALL_WIDTH, _SMALL_HEIGHT, 8, max(1, attempts), 0, max(1.0, best) * 1.3)
     points: list[tuple[float, float]] = []
@@ -85,15 +85,15 @@ def trajectory_plot(trajectory: Sequence[Step], attempts: int) -> Markup:
         points.append((step.number, step.ratio))
     if points:
         points.append((attempts, points[-1][1]))
-    eager = _line(frame, [(0, 1), (frame.x_end, 1)], "eager")
-    parts = [eager, _line(frame, points), *(_dot(frame, step) for step in trajectory)]
+    baseline = _line(frame, [(0, 1), (frame.x_end, 1)], "baseline")
+    parts = [baseline, _line(frame, points), *(_dot(frame, step) for step in trajectory)]
     if trajectory:
         parts.append(_text(frame.x(attempts), frame.y(best) - 4, f"{best:.2f}x", "end"))
     return _svg(_SMALL_WIDTH, _SMALL_HEIGHT, parts)
 
 
 def lineage_plot(lineage: Sequence[Attempt]) -> Markup:
-    """From the first ancestor to the champion."""
+    """The lineage of a champion, from its first ancestor."""
     step, height, edge = 110, 64, 40
     parts = []
     for index, attempt in enumerate(lineage):
@@ -104,8 +104,8 @@ def lineage_plot(lineage: Sequence[Attempt]) -> Markup:
                     x - step + 10, x - 10
                 )
             )
-        kind = "passed" if attempt.ratio is not None else "refused"
-        parts.append(Markup('<circle class="{}" cx="{}" cy="24" r="9"/>').format(kind, x))
+        state = "passed" if attempt.ratio is not None else "refused"
+        parts.append(Markup('<circle class="{}" cx="{}" cy="24" r="9"/>').format(state, x))
         label = f"{attempt.ratio:.2f}x" if attempt.ratio is not None else str(attempt.gate)
         parts.append(_text(x, 48, f"#{attempt.id}", "middle"))
         parts.append(_text(x, 60, label, "middle"))
@@ -124,12 +124,12 @@ def _axes(frame: _Frame) -> Markup:
     )
 
 
-def _line(frame: _Frame, points: Sequence[tuple[float, float]], kind: str = "line") -> Markup:
-    places = " ".join(f"{frame.x(x):.1f},{frame.y(y):.1f}" for x, y in points)
-    return Markup('<polyline class="{}" points="{}"/>').format(kind, places)
+def _line(frame: _Frame, points: Sequence[tuple[float, float]], style: str = "line") -> Markup:
+    coordinates = " ".join(f"{frame.x(x):.1f},{frame.y(y):.1f}" for x, y in points)
+    return Markup('<polyline class="{}" points="{}"/>').format(style, coordinates)
 
 
-def _dot(frame: _Frame, step: Step) -> Markup:
+def _dot(frame: _Frame, step: Improvement) -> Markup:
     x, y = frame.x(step.number), frame.y(step.ratio)
     return Markup('<circle class="passed" cx="{:.1f}" cy="{:.1f}" r="2.5"/>').format(x, y)
 

@@ -1,4 +1,4 @@
-"""What was asked of models, added up."""
+"""Sums over the model calls of a campaign."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -7,25 +7,25 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from kernelmill.workspace import Spending
+from kernelmill.records.campaign import Spending
 
 
 def by_role(spending: Sequence[Spending]) -> list[Spending]:
-    """Over all tasks: one a role and model."""
+    """Sums over all tasks, one per role and model."""
     return _added(spending, lambda one: (one.role, one.model), task="")
 
 
 def by_task(spending: Sequence[Spending]) -> list[Spending]:
-    """Over all roles and models: one a task."""
+    """Sums over all roles and models, one per task."""
     return _added(spending, lambda one: (one.task,), role="", model="")
 
 
 def spending_table(spending: Sequence[Spending]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for name in ("role", "model"):
-        table.add_column(name, no_wrap=True)
+        table.add_column(name, overflow="fold")
     for name in ("calls", "cached", "unusable", "tokens in", "tokens out", "cost"):
-        table.add_column(name, no_wrap=True, justify="right")
+        table.add_column(name, justify="right", overflow="fold")
     for one in by_role(spending):
         counts = (str(one.calls), str(one.cached), str(one.problems))
         tokens = (count(one.tokens_in), count(one.tokens_out))

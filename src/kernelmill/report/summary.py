@@ -1,4 +1,4 @@
-"""A campaign in figures. Reads the workspace, never the loop."""
+"""The figures of a campaign, read from its workspace."""
 
 import itertools
 import statistics
@@ -7,23 +7,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from kernelmill.judge import Evidence, Latency, Verdict
-from kernelmill.workspace import (
-    Attempt,
-    Campaign,
-    CampaignTask,
-    Event,
-    Outcome,
-    Spending,
-    State,
-    Totals,
-    VerdictKind,
-    Workspace,
-)
+from kernelmill.records.attempt import Attempt, AttemptOutcome, State, VerdictKind
+from kernelmill.records.campaign import Campaign, CampaignTask, Event, Spending, Totals
+from kernelmill.records.verdict import Evidence, Latency, Verdict
+from kernelmill.workspace import Workspace
 
 
-class Step(msgspec.Struct, frozen=True):
-    """The best ratio so far, from this attempt on."""
+class Improvement(msgspec.Struct, frozen=True):
+    """An attempt that was better than all attempts before it."""
 
     number: int
     ratio: float
@@ -38,11 +29,11 @@ class TaskSummary(msgspec.Struct, frozen=True):
     set_aside: str | None
     champion: int | None
     latency: Latency | None
-    """The champion's, from its final measurement where there is one."""
+    """The champion's latency, from its final measurement where there is one."""
     evidence: Evidence | None
-    trajectory: tuple[Step, ...]
+    trajectory: tuple[Improvement, ...]
     lineage: tuple[Attempt, ...]
-    """Of the champion, first ancestor first."""
+    """The champion and its ancestors, the first ancestor first."""
 
 
 class Speedups(NamedTuple):
@@ -62,13 +53,13 @@ class Speedups(NamedTuple):
         return f"geomean {self.geometric_mean:.2f}x, median {self.median:.2f}x"
 
 
-class Summary(msgspec.Struct, frozen=True):
+class CampaignSummary(msgspec.Struct, frozen=True):
     campaign: Campaign
     totals: Totals
     tasks: tuple[TaskSummary, ...]
     events: tuple[Event, ...]
     spending: tuple[Spending, ...]
-    """Empty where no model was asked."""
+    """Empty where no model was called."""
 
     @property
     def solved(self) -> list[TaskSummary]:
@@ -80,11 +71,12 @@ class Summary(msgspec.Struct, frozen=True):
 
     @property
     def faster(self) -> int:
-        return sum(latency.over_eager.verdict == "faster" for latency in self.latencies)
+        """The number of champions that are faster than their baseline."""
+        return sum(latency.over_baseline.verdict == "faster" for latency in self.latencies)
 
     @property
-    def over_eager(self) -> Speedups | None:
-        return Speedups.of([latency.over_eager.ratio for latency in self.latencies])
+    def over_baseline(self) -> Speedups | None:
+        return Speedups.of([latency.over_baseline.ratio for latency in self.latencies])
 
     @property
     def over_compile(self) -> Speedups | None:
@@ -96,7 +88,7 @@ class Summary(msgspec.Struct, frozen=True):
         return next((t.evidence for t in self.tasks if t.evidence is not None), None)
 
 
-def summarise(workspace: Workspace, campaign: Campaign) -> Summary:
+def summarise_campaign(workspace: Workspace, campaign: Campaign) -> CampaignSummary:
     outcomes = {
         task: list(group)
         for task, group in itertools.groupby(workspace.outcomes(campaign), lambda o: o.task)
@@ -107,11 +99,11 @@ def summarise(workspace: Workspace, campaign: Campaign) -> Summary:
     )
     totals = workspace.totals(campaign)
     events, spending = workspace.events(campaign), workspace.spending(campaign)
-    return Summary(campaign, totals, tasks, tuple(events), tuple(spending))
+    return CampaignSummary(campaign, totals, tasks, tuple(events), tuple(spending))
 
 
 def _task_summary(
-    workspace: Workspace, entry: CampaignTask, outcomes: list[Outcome]
+    workspace: Workspace, entry: CampaignTask, outcomes: list[AttemptOutcome]
 ) -> TaskSummary:
     passed = [outcome for outcome in outcomes if outcome.state == State.PASSED]
     verdict = _last_verdict(workspace, entry.champion)
@@ -137,9 +129,9 @@ def _last_verdict(workspace: Workspace, champion: int | None) -> Verdict | None:
     return final if final is not None and final.passed else workspace.verdict(champion)
 
 
-def _trajectory(passed: list[Outcome]) -> Iterator[Step]:
+def _trajectory(passed: list[AttemptOutcome]) -> Iterator[Improvement]:
     best = 0.0
     for outcome in passed:
         if outcome.ratio is not None and outcome.ratio > best:
             best = outcome.ratio
-            yield Step(outcome.number, best)
+            yield Improvement(outcome.number, best)

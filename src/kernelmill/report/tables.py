@@ -1,4 +1,4 @@
-"""The figures as tables for a terminal."""
+"""The figures of a campaign as text and tables for a terminal."""
 
 from collections.abc import Sequence
 
@@ -6,36 +6,63 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from kernelmill.judge import Evidence, Latency
-from kernelmill.judge.verdict import CONFIDENCE
-from kernelmill.report.summary import Summary, TaskSummary
-from kernelmill.workspace import Totals
+from kernelmill.records.campaign import Totals
+from kernelmill.records.verdict import CONFIDENCE, Evidence, Interval, Latency
+from kernelmill.report.summary import CampaignSummary, TaskSummary
 
 COLOURS = {"faster": "green", "even": "yellow", "slower": "red"}
+WIDE = 120
+_NARROW = 100
+"""Below this width an interval goes to a line of its own."""
+_LONGEST_HEADING = 12
 
 
-def task_table(summary: Summary) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    table.add_column("task", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    baseline = baseline_of(summary.latencies)
-    names = ("attempts", "solved at", "kernel ms", f"over {baseline}", "over compile", "best")
-    for name in names:
-        table.add_column(name, no_wrap=True, justify="right")
+def task_table(summary: CampaignSummary, width: int = WIDE) -> Table:
+    """One row per task, for a console of this width."""
+    table = verdict_table(width, ("solved at", "kernel ms"), baseline_of(summary.latencies))
+    table.add_column("best", no_wrap=True, justify="right")
     for task in summary.tasks:
-        table.add_row(escape(task.name), *_cells(task))
+        table.add_row(escape(task.name), *_cells(task, width))
     return table
 
 
-def conclusion(summary: Summary) -> str:
-    """What was reached, at what cost, and on what evidence."""
+def verdict_table(width: int, columns: Sequence[str], baseline: str) -> Table:
+    """A table of tasks with their verdicts, these columns, and the ratios."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    for name in ("task", "verdict"):
+        table.add_column(name, overflow="fold")
+    for name in (*columns, f"over {heading(baseline)}", "over compile"):
+        table.add_column(name.replace(" ", _separator(width), 1), no_wrap=True, justify="right")
+    return table
+
+
+def heading(baseline: str) -> str:
+    """The name of a baseline as it fits above a column."""
+    return baseline if len(baseline) <= _LONGEST_HEADING else "baseline"
+
+
+def ratio_cell(ratio: Interval | None, width: int = WIDE) -> str:
+    return "" if ratio is None else str(ratio).replace(" ", _separator(width), 1)
+
+
+def coloured(outcome: str) -> str:
+    """`faster`, `even` or `slower` in its colour."""
+    return f"[{COLOURS[outcome]}]{outcome}[/{COLOURS[outcome]}]"
+
+
+def _separator(width: int) -> str:
+    return "\n" if width < _NARROW else " "
+
+
+def conclusion(summary: CampaignSummary) -> str:
+    """Solved tasks, cost, speedups, and the machine they were measured on."""
     totals, baseline = summary.totals, baseline_of(summary.latencies)
     lines = [
         f"{len(summary.solved)} of {len(summary.tasks)} tasks solved, {summary.faster} faster than "
         f"{baseline}, in {totals.done} attempts; cost {money(totals)}"
     ]
-    if summary.over_eager is not None:
-        lines.append(f"over {baseline}: {summary.over_eager}")
+    if summary.over_baseline is not None:
+        lines.append(f"over {baseline}: {summary.over_baseline}")
     if (compiled := summary.over_compile) is not None:
         lines.append(f"over torch.compile: {compiled} ({compiled.tasks} tasks)")
     lines += [
@@ -47,12 +74,12 @@ def conclusion(summary: Summary) -> str:
 
 
 def baseline_of(latencies: Sequence[Latency]) -> str:
-    """What the ratios are to: one backend has one."""
-    return next((latency.baseline for latency in latencies), "eager")
+    """The name of the baseline, which is the same for all verdicts of a backend."""
+    return next((latency.baseline for latency in latencies), "baseline")
 
 
 def circumstances(evidence: Evidence, latencies: Sequence[Latency]) -> str:
-    """On what, with what, how sure."""
+    """The machine, the versions and the confidence behind the figures."""
     where, build = evidence.device or evidence.processor, evidence.versions["build"]
     if any(latency.counted for latency in latencies):
         return f"{where}; {build}, isolation {evidence.isolation}; {evidence.clock}"
@@ -70,23 +97,17 @@ def money(totals: Totals) -> str:
     return f"{priced}unknown for {unpriced} attempts"
 
 
-def _cells(task: TaskSummary) -> tuple[str, ...]:
-    solved_at = "" if task.solved_at is None else str(task.solved_at)
+def _cells(task: TaskSummary, width: int) -> tuple[str, ...]:
+    solved_at = f"{task.solved_at or '-'}/{task.attempts}"
     latency = task.latency
     if latency is None:
         state = "set aside" if task.set_aside else "unsolved"
-        return (f"[red]{state}[/red]", str(task.attempts), solved_at, "", "", "", "")
-    says = latency.over_eager.verdict
+        return (f"[red]{state}[/red]", solved_at, "", "", "", "")
     return (
-        f"[{COLOURS[says]}]{says}[/{COLOURS[says]}]",
-        str(task.attempts),
+        coloured(latency.over_baseline.verdict),
         solved_at,
         f"{latency.candidate_ms:.3f}",
-        escape(str(latency.over_eager)),
-        escape(compile_cell(latency)),
+        escape(ratio_cell(latency.over_baseline, width)),
+        escape(ratio_cell(latency.over_compile, width)),
         f"#{task.champion}",
     )
-
-
-def compile_cell(latency: Latency) -> str:
-    return "" if latency.over_compile is None else str(latency.over_compile)

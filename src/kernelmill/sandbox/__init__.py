@@ -1,34 +1,36 @@
-"""Running code nobody trusts: a warm process that forks confined cells.
+"""Confined processes for untrusted code, forked from a warm process.
 
-The parent holds a `Zygote` (a process with the framework imported). Each `Cell` forked from it
-is guarded by a trusted warden and confined by namespaces, Landlock, seccomp and limits, as far
+The parent holds a `Zygote` (a process with the framework imported). Each `Sandbox` forked from it
+is watched by a trusted supervisor and confined by namespaces, Landlock, seccomp and limits, as far
 as this machine grants them (`features`).
 """
 
-from kernelmill.sandbox.cell import Cell, Zygote
 from kernelmill.sandbox.failures import (
-    CellCrashed,
-    CellFailure,
-    CellLimitExceeded,
-    CellProtocolError,
-    CellRestless,
-    CellTimeout,
+    SandboxCrashed,
+    SandboxFailure,
+    SandboxLimitExceeded,
+    SandboxProtocolError,
+    SandboxRanWhileStopped,
+    SandboxTimeout,
     ZygoteLost,
 )
 from kernelmill.sandbox.features import Features, probe_features
-from kernelmill.sandbox.policy import Limits, Policy, Tier
+from kernelmill.sandbox.policy import Policy, ResourceLimits, Tier
+from kernelmill.sandbox.sandbox import MemoryRegion, Sandbox
+from kernelmill.sandbox.zygote import Zygote
 
 __all__ = [
-    "Cell",
-    "CellCrashed",
-    "CellFailure",
-    "CellLimitExceeded",
-    "CellProtocolError",
-    "CellRestless",
-    "CellTimeout",
     "Features",
-    "Limits",
+    "MemoryRegion",
     "Policy",
+    "ResourceLimits",
+    "Sandbox",
+    "SandboxCrashed",
+    "SandboxFailure",
+    "SandboxLimitExceeded",
+    "SandboxProtocolError",
+    "SandboxRanWhileStopped",
+    "SandboxTimeout",
     "Tier",
     "Zygote",
     "ZygoteLost",

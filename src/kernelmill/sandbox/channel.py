@@ -1,6 +1,6 @@
-"""Messages between a parent and a cell: length-framed JSON over a UNIX socket, with files.
+"""Messages between a parent and a sandbox: length-prefixed JSON and open files over a UNIX socket.
 
-Neither side ever unpickles: a hostile peer can send wrong JSON or nothing, and no more.
+Neither side ever unpickles: the worst a hostile peer can send is wrong JSON, or nothing.
 """
 
 import array
@@ -9,21 +9,29 @@ import select
 import socket
 import struct
 import time
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import msgspec
 
-from kernelmill.sandbox.failures import CellProtocolError, CellTimeout
+from kernelmill.sandbox.failures import SandboxProtocolError, SandboxTimeout
 
 _HEADER = struct.Struct("=I")
 _MOST_FILES = 8
 _CREDENTIALS = struct.Struct("=iII")
 
 
-class Message(NamedTuple):
+class ChannelMessage(NamedTuple):
+    """One received message."""
+
     body: dict[str, Any]
     files: list[int]
-    """File descriptors that came along; the receiver owns them."""
+    """File descriptors sent with it; the receiver owns them."""
+
+
+def close_files(files: Iterable[int]) -> None:
+    for file in files:
+        os.close(file)
 
 
 class ChannelClosed(Exception):
@@ -31,7 +39,7 @@ class ChannelClosed(Exception):
 
 
 class Channel:
-    """One end of a socket pair. `most_bytes` bounds what a peer can make us hold."""
+    """One end of a socket pair. A longer message than `most_bytes` is a protocol error."""
 
     def __init__(self, sock: socket.socket, most_bytes: int = 4 << 20) -> None:
         self._socket = sock
@@ -49,52 +57,56 @@ class Channel:
         self._socket.settimeout(None)
         try:
             sent = socket.send_fds(self._socket, [frame], list(files)) if files else 0
-            if sent < len(frame):  # who has answered and gone cannot be sent even nothing
+            if sent < len(
+                frame
+            ):  # not an empty send, which fails where the peer has answered and left
                 self._socket.sendall(frame[sent:])
         except (BrokenPipeError, ConnectionResetError) as error:
             raise ChannelClosed from error
 
     def wait(self, timeout: float) -> None:
-        """Return when the peer has begun to say something, or has hung up."""
+        """Return when an answer begins to arrive, or the peer has closed. Raises SandboxTimeout."""
         if not self.ready(timeout):
-            raise CellTimeout(timeout)
+            raise SandboxTimeout(timeout)
 
     def ready(self, seconds: float) -> bool:
-        """Whether there is something to receive, at the latest after this time."""
-        poll = select.poll()  # `select` knows no file beyond the first thousand
+        """Whether there is something to receive within this time."""
+        poll = select.poll()  # `select` takes no descriptor above 1023
         poll.register(self._socket, select.POLLIN)
         return bool(poll.poll(1000 * seconds))
 
-    def receive(self, timeout: float | None = None) -> Message:
+    def receive(self, timeout: float | None = None) -> ChannelMessage:
         deadline = None if timeout is None else time.monotonic() + timeout
         header, files = self._exactly(_HEADER.size, timeout, deadline)
         (length,) = _HEADER.unpack(header)
         if length > self._most_bytes:
             self._drop(files)
-            raise CellProtocolError(f"a message of {length} bytes")
+            raise SandboxProtocolError(
+                f"a message of {length} bytes, at most {self._most_bytes} allowed"
+            )
         payload, more = self._exactly(length, timeout, deadline)
         files += more
         try:
             body = msgspec.json.decode(payload)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
             self._drop(files)
-            raise CellProtocolError(f"not JSON: {error}") from error
+            raise SandboxProtocolError(f"a message that is not JSON: {error}") from error
         if not isinstance(body, dict):
             self._drop(files)
-            raise CellProtocolError("not an object")
-        return Message(body, files)
+            raise SandboxProtocolError("a message that is not a JSON object")
+        return ChannelMessage(body, files)
 
     def expect_greeting(self) -> None:
-        """Must come before the peer greets: the kernel notes a sender only for who asks for it."""
+        """Ask the kernel to record the pid of senders. Must come before the peer greets."""
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
 
     def peer_process(self, timeout: float) -> int:
-        """The pid of the peer, as the kernel says it: reads the peer's first byte."""
+        """The pid of the peer, as the kernel recorded it with the greeting (one byte)."""
         self._socket.settimeout(timeout)
         try:
             data, ancillary, _, _ = self._socket.recvmsg(1, socket.CMSG_SPACE(_CREDENTIALS.size))
         except TimeoutError as error:
-            raise CellTimeout(timeout) from error
+            raise SandboxTimeout(timeout) from error
         finally:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
         if not data:
@@ -104,9 +116,10 @@ class Channel:
                 pid = int(_CREDENTIALS.unpack(content[: _CREDENTIALS.size])[0])
                 if pid > 0:
                     return pid
-        raise CellProtocolError("a greeting from nobody")
+        raise SandboxProtocolError("a greeting without the pid of its sender")
 
     def greet(self) -> None:
+        """Send the first byte, from which the other side learns our pid."""
         self._socket.send(b"!")
 
     def _exactly(
@@ -125,7 +138,7 @@ class Channel:
                 )
             except TimeoutError as error:
                 self._drop(files)
-                raise CellTimeout(timeout or 0.0) from error
+                raise SandboxTimeout(timeout or 0.0) from error
             except ConnectionResetError as error:
                 self._drop(files)
                 raise ChannelClosed from error

@@ -1,4 +1,4 @@
-"""What a process does to itself before it runs code nobody trusts."""
+"""Confinement of the calling process: namespaces, mounts, resource limits, Landlock, seccomp."""
 
 import os
 import resource
@@ -7,17 +7,17 @@ import sys
 
 from kernelmill.sandbox import landlock, seccomp, syscalls
 from kernelmill.sandbox.landlock import PathRule
-from kernelmill.sandbox.policy import Limits, Policy, Tier
+from kernelmill.sandbox.policy import Policy, ResourceLimits, Tier
 
 _SCRATCH_MOUNT_POINTS = ("/dev/shm", "/mnt", "/media", "/srv", "/tmp")
 _SYSTEM_PATHS = ("/usr", "/lib", "/lib64", "/bin", "/etc", "/opt", "/sys", "/proc")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 OWN_FOLDER = "/proc/self"
-"""Where drivers name their threads, and do not start if they cannot."""
+"""GPU drivers write thread names below it, and do not start where they cannot."""
 
 
 def python_paths() -> tuple[str, ...]:
-    """Where Python and its packages live, which a cell must be able to read."""
+    """Folders of Python and its packages, which a sandbox must be able to read."""
     roots = {os.path.realpath(sys.prefix), os.path.realpath(sys.base_prefix), sys.prefix}
     roots |= {path for path in sys.path if os.path.basename(path) in _PACKAGE_FOLDERS}
     return tuple(sorted(roots))
@@ -27,7 +27,7 @@ _PACKAGE_FOLDERS = ("site-packages", "dist-packages")
 
 
 def enter_namespaces() -> None:
-    """Leave the host's namespaces; the next fork is process 1 of a new pid namespace."""
+    """Enter new namespaces; the next fork is process 1 of the pid namespace."""
     user, group = os.geteuid(), os.getegid()
     syscalls.unshare(
         syscalls.CLONE_NEWUSER
@@ -50,8 +50,8 @@ def _write(path: str, text: str) -> None:
         os.close(descriptor)
 
 
-def furnish_namespaces(policy: Policy) -> str:
-    """Mount a private /proc and a private scratch folder; the scratch folder's path."""
+def mount_private_filesystems(policy: Policy) -> str:
+    """Mount a private /proc and a scratch tmpfs; returns the path of the scratch folder."""
     syscalls.mount("none", "/", None, syscalls.MS_REC | syscalls.MS_PRIVATE, None)
     flags = syscalls.MS_NOSUID | syscalls.MS_NODEV
     syscalls.mount("proc", "/proc", "proc", flags, None)
@@ -61,18 +61,23 @@ def furnish_namespaces(policy: Policy) -> str:
             options = f"size={policy.limits.scratch_bytes},mode=700"
             syscalls.mount("tmpfs", point, "tmpfs", flags, options)
             return point
-    raise OSError("no folder to mount a scratch tmpfs on")
+    points = ", ".join(_SCRATCH_MOUNT_POINTS)
+    raise OSError(f"no folder to mount a scratch tmpfs on: tried {points}")
 
 
 _FORKING_HEADROOM = 4
-"""How far beyond its processes a cell may get before the kernel, and not its warden, says no."""
+"""The kernel refuses forks only at this multiple of the limit, so that the supervisor sees the
+excess and reports it."""
 
 
-def apply_limits(limits: Limits, address_space: bool, alone: bool) -> None:
-    """`alone`: in namespaces of its own, where only the cell's processes are counted."""
-    processes = limits.processes * _FORKING_HEADROOM if alone else resource.RLIM_INFINITY
+def apply_limits(limits: ResourceLimits, address_space: bool, in_namespaces: bool) -> None:
+    """Set resource limits; the number of processes only in namespaces.
+
+    Outside of them the kernel counts all processes of this user.
+    """
+    processes = limits.processes * _FORKING_HEADROOM if in_namespaces else resource.RLIM_INFINITY
     space = _address_space() + limits.memory_bytes
-    for what, amount in (
+    for kind, amount in (
         (resource.RLIMIT_AS, space if address_space else resource.RLIM_INFINITY),
         (resource.RLIMIT_NPROC, processes),
         (resource.RLIMIT_FSIZE, limits.file_bytes),
@@ -80,10 +85,10 @@ def apply_limits(limits: Limits, address_space: bool, alone: bool) -> None:
         (resource.RLIMIT_CPU, int(limits.lifetime_seconds * (os.cpu_count() or 1)) + 1),
         (resource.RLIMIT_NOFILE, 1024),
     ):
-        _, hard = resource.getrlimit(what)
+        _, hard = resource.getrlimit(kind)
         if hard != resource.RLIM_INFINITY:
             amount = hard if amount == resource.RLIM_INFINITY else min(amount, hard)
-        resource.setrlimit(what, (amount, amount))
+        resource.setrlimit(kind, (amount, amount))
 
 
 def _address_space() -> int:
@@ -92,26 +97,30 @@ def _address_space() -> int:
 
 
 def make_read_only(folder: str, writing: tuple[str, ...] = ()) -> None:
-    """Give up writing to the scratch folder too, but for what is named: read a folder of it."""
+    """Give up writing to the scratch folder, except to `writing`; `folder` stays readable."""
     if landlock.abi():
-        landlock.restrict(
+        landlock.restrict_files(
             [PathRule(path, write=False) for path in (*_SYSTEM_PATHS, *python_paths(), folder)]
             + [PathRule(path, write=True) for path in (*_DEVICES, *writing)]
         )
 
 
 def confine(policy: Policy, scratch: str) -> None:
-    """Give up, for good, everything the policy does not grant."""
+    """Give up, irrevocably, everything the policy does not grant."""
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
-    apply_limits(policy.limits, address_space=not policy.devices, alone=policy.tier >= Tier.FULL)
+    apply_limits(
+        policy.limits,
+        address_space=not policy.devices,
+        in_namespaces=policy.tier >= Tier.FULL,
+    )
     syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
     syscalls.drop_capabilities()
     if policy.tier < Tier.PARTIAL:
         return
     reading = (*_SYSTEM_PATHS, *python_paths(), *policy.reading)
-    own = (*policy.devices, OWN_FOLDER) if policy.devices else ()
-    landlock.restrict(
+    devices = (*policy.devices, OWN_FOLDER) if policy.devices else ()
+    landlock.restrict_files(
         [PathRule(path, write=False) for path in reading]
-        + [PathRule(path, write=True) for path in (*_DEVICES, *own, scratch)]
+        + [PathRule(path, write=True) for path in (*_DEVICES, *devices, scratch)]
     )
-    seccomp.restrict(policy.may_execute, local_sockets=bool(policy.devices))
+    seccomp.restrict_syscalls(policy.may_execute, local_sockets=bool(policy.devices))

@@ -1,13 +1,13 @@
-"""How a cell can fail, as its parent sees it."""
+"""Failures of a sandbox, as its parent sees them."""
 
 import signal
 
 
-class CellFailure(Exception):
-    """Base: the cell did not answer as it should."""
+class SandboxFailure(Exception):
+    """Base of the failures: the sandbox did not answer as it should."""
 
 
-class CellCrashed(CellFailure):
+class SandboxCrashed(SandboxFailure):
     """The confined process ended without an answer."""
 
     def __init__(self, exit_code: int | None, signal_number: int | None, last_line: str) -> None:
@@ -35,15 +35,15 @@ class CellCrashed(CellFailure):
         return f"{how}; it last printed {self.last_line!r}" if self.last_line else how
 
 
-class CellLimitExceeded(CellFailure):
-    """The warden ended the cell because it took more than its policy allows."""
+class SandboxLimitExceeded(SandboxFailure):
+    """The supervisor ended the sandbox because it went over a limit of its policy."""
 
     def __init__(self, limit: str, detail: str) -> None:
         self.limit = limit
         super().__init__(f"over its limit of {limit}: {detail}")
 
 
-class CellTimeout(CellFailure):
+class SandboxTimeout(SandboxFailure):
     """No answer within the time given."""
 
     def __init__(self, seconds: float) -> None:
@@ -51,16 +51,16 @@ class CellTimeout(CellFailure):
         super().__init__(f"no answer within {seconds:.3g} s")
 
 
-class CellRestless(CellFailure):
-    """It does not stand still when it is stopped: something inside evades or wakes it."""
+class SandboxRanWhileStopped(SandboxFailure):
+    """It used CPU time after it was stopped: something inside evades or undoes the stop."""
 
 
-class CellProtocolError(CellFailure):
-    """An answer that is not of the protocol: oversized, malformed, or out of turn."""
+class SandboxProtocolError(SandboxFailure):
+    """An answer that breaks the protocol: oversized, malformed, or out of turn."""
 
 
 class ZygoteLost(Exception):
-    """The warm process ended by itself or was killed; the next cell starts a new one.
+    """The warm process ended by itself or was killed; the next sandbox starts a new one.
 
-    Not a `CellFailure`: no fault of what was to run in the cell.
+    Not a `SandboxFailure`: what was to run in the sandbox is not to blame.
     """

@@ -1,4 +1,4 @@
-"""Which means of isolation this machine grants, found out by trying each of them."""
+"""Isolation features of this machine, probed by using each of them in a forked process."""
 
 import os
 import signal
@@ -11,13 +11,14 @@ import msgspec
 import numpy as np
 
 from kernelmill.sandbox import landlock, seccomp, syscalls
-from kernelmill.sandbox.confine import enter_namespaces, furnish_namespaces
+from kernelmill.sandbox.confine import enter_namespaces, mount_private_filesystems
 from kernelmill.sandbox.policy import Policy, Tier
 
 
 class Features(msgspec.Struct, frozen=True):
+    """Each feature is an empty string where this machine grants it, else the reason why not."""
+
     namespaces: str
-    """Empty where granted, else why not; the same for the others."""
     landlock: str
     landlock_abi: int
     seccomp: str
@@ -31,28 +32,28 @@ class Features(msgspec.Struct, frozen=True):
 
 
 def probe_in_this_process() -> Features:
-    """Try every means in forked children. The caller must have one thread only."""
+    """Use every feature in forked children. The caller must have one thread only."""
     return Features(
-        namespaces=_try(_enter_and_furnish),
-        landlock=_try(_restrict_files) if landlock.abi() else "the kernel has no Landlock",
+        namespaces=_refusal(_use_namespaces),
+        landlock=_refusal(_use_landlock) if landlock.abi() else "the kernel has no Landlock",
         landlock_abi=landlock.abi(),
-        seccomp=_try(_restrict_calls)
+        seccomp=_refusal(_use_seccomp)
         if seccomp.supported()
         else f"no system call table for {syscalls.MACHINE}",
-        memory_reading=_try_reading_memory(),
+        memory_reading=_memory_reading_refusal(),
     )
 
 
 def probe_features() -> Features:
-    """The same from any process: the trial runs in a fresh interpreter."""
+    """The same from any process: the probe runs in a new interpreter."""
     done = subprocess.run(
         [sys.executable, "-m", "kernelmill.sandbox.features"], capture_output=True, check=True
     )
     return msgspec.json.decode(done.stdout, type=Features)
 
 
-def _try(action: Callable[[], None]) -> str:
-    """Run in a fork; empty if it worked, else the reason."""
+def _refusal(action: Callable[[], None]) -> str:
+    """Run in a fork; empty where it succeeds, else the reason."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -67,31 +68,31 @@ def _try(action: Callable[[], None]) -> str:
     with os.fdopen(reader, "rb") as pipe:
         reason = pipe.read().decode()
     _, status = os.waitpid(child, 0)
-    return "" if status == 0 else reason or f"the trial ended with status {status}"
+    return "" if status == 0 else reason or f"the probe ended with status {status}"
 
 
-def _enter_and_furnish() -> None:
+def _use_namespaces() -> None:
     enter_namespaces()
     inner = os.fork()
     if inner == 0:
-        furnish_namespaces(Policy())
+        mount_private_filesystems(Policy())
         os._exit(0)
     _, status = os.waitpid(inner, 0)
     if status != 0:
-        raise OSError("namespaces open, but mounting /proc or a tmpfs inside is refused")
+        raise OSError("namespaces are granted, but mounting /proc or a tmpfs inside is refused")
 
 
-def _restrict_files() -> None:
+def _use_landlock() -> None:
     syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
-    landlock.restrict([])
+    landlock.restrict_files([])
 
 
-def _restrict_calls() -> None:
+def _use_seccomp() -> None:
     syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
-    seccomp.restrict(may_execute=False)
+    seccomp.restrict_syscalls(may_execute=False)
 
 
-def _try_reading_memory() -> str:
+def _memory_reading_refusal() -> str:
     marker = np.frombuffer(os.urandom(16), np.uint8)
     child = os.fork()
     if child == 0:
@@ -99,7 +100,11 @@ def _try_reading_memory() -> str:
         os._exit(0)
     try:
         found = syscalls.read_memory(child, [(marker.ctypes.data, marker.size)])
-        return "" if bytes(found) == bytes(marker) else "another process's memory reads wrong"
+        return (
+            ""
+            if bytes(found) == bytes(marker)
+            else "reading another process's memory returns wrong bytes"
+        )
     except OSError as error:
         return str(error)
     finally:

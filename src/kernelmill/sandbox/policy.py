@@ -1,4 +1,4 @@
-"""What a confined process may do. Travels from the parent to the zygote as JSON."""
+"""Policy of a sandbox: its tier, limits and grants. Sent from the parent to the zygote as JSON."""
 
 import enum
 
@@ -9,10 +9,10 @@ MIB = 1 << 20
 
 
 class Tier(enum.IntEnum):
-    """How strongly a cell is confined; each tier includes the ones below it."""
+    """How strongly a sandbox is confined; each tier includes the ones below it."""
 
     MINIMAL = 0
-    """Limits, scrubbed environment, process-group kill."""
+    """Resource limits, scrubbed environment, process-group kill."""
     PARTIAL = 1
     """Adds Landlock and seccomp: no files, no network, no foreign processes."""
     FULL = 2
@@ -22,28 +22,29 @@ class Tier(enum.IntEnum):
         return self.name.lower()
 
 
-class Limits(msgspec.Struct, frozen=True):
+class ResourceLimits(msgspec.Struct, frozen=True):
     memory_bytes: int = 8 * GIB
-    """Resident memory of the whole cell, and address space beyond what the zygote has (a cell with
-    devices of its own may reserve as much as it likes)."""
+    """Resident memory of the whole sandbox, and its address space beyond the zygote's (unlimited in
+    a sandbox with devices)."""
     processes: int = 256
     """Processes and threads together."""
     lifetime_seconds: float = 3600.0
     file_bytes: int = 1 * GIB
-    """Largest single file."""
+    """Size of the largest single file."""
     scratch_bytes: int = 2 * GIB
-    """The private tmpfs, where the tier has one."""
+    """Size of the private tmpfs, where the tier has one."""
     log_bytes: int = 1 * MIB
-    """Standard output and error together."""
+    """Size of standard output and error together."""
 
 
 class Policy(msgspec.Struct, frozen=True):
-    limits: Limits = Limits()
+    limits: ResourceLimits = ResourceLimits()
     may_execute: bool = False
-    """Whether the cell may fork and execute programs: builds need it, candidates do not."""
+    """Whether the sandbox may fork and execute programs: builds need it, candidates do not."""
     devices: tuple[str, ...] = ()
-    """Device files it may use beside the harmless ones. Drivers reserve far more address space than
-    there is memory, so with any of them only what is resident is limited."""
+    """Device files it may use beside /dev/null and the like. Drivers reserve far more address space
+    than there is memory, so with any of them only resident memory is limited."""
     reading: tuple[str, ...] = ()
-    """Folders it may read and execute from beside the system's and Python's: a tool chain's."""
+    """Folders it may read and execute from beside the system's and Python's, such as a tool
+    chain's."""
     tier: Tier = Tier.FULL

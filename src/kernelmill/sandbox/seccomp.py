@@ -1,4 +1,4 @@
-"""Seccomp: system calls a confined process has no honest use for are refused."""
+"""Seccomp filter that refuses system calls a confined process has no legitimate use for."""
 
 import ctypes
 import errno
@@ -8,7 +8,7 @@ from kernelmill.sandbox.syscalls import (
     MACHINE,
     PR_SET_PDEATHSIG,
     PR_SET_SECCOMP,
-    check,
+    check_result,
     prctl,
     syscall,
 )
@@ -22,7 +22,7 @@ _CLONE_VFORK = 0x00004000
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _X32_BIT = 0x40000000
 
-# name -> (x86_64, aarch64); None where the architecture has no such call
+# Name: numbers on (x86_64, aarch64); None where the architecture has no such call.
 _NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "acct": (163, 89), "add_key": (248, 217), "bpf": (321, 280), "chroot": (161, 51),
     "clone": (56, 220), "clone3": (435, 435), "connect": (42, 203), "delete_module": (176, 106),
@@ -47,7 +47,7 @@ _FOR_PROGRAMS = frozenset({"clone", "clone3", "execve", "execveat", "fork", "vfo
 _SPECIAL = frozenset({"clone", "clone3", "fcntl", "prctl"})
 _AF_UNIX = 1
 _F_SETSIG = 10
-"""With timer_create and mq_notify: the ways to have the kernel send oneself a SIGCONT."""
+"""Like timer_create and mq_notify, a way to have the kernel send a process a SIGCONT."""
 _NUMBER_AT, _ARCH_AT, _FIRST_ARGUMENT_AT, _SECOND_ARGUMENT_AT = 0, 4, 16, 24
 
 _LOAD, _JUMP_EQUAL, _JUMP_GREATER_EQUAL, _JUMP_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
@@ -66,9 +66,9 @@ def supported() -> bool:
 
 
 def program(may_execute: bool, local_sockets: bool = False) -> bytes:
-    """The filter as BPF instructions: refused calls answer EPERM, all others are allowed.
+    """The filter as BPF instructions: refused calls return EPERM, all others are allowed.
 
-    `local_sockets` may be made, not connected: the driver of a GPU listens on one of its own.
+    `local_sockets` may be created, not connected: the driver of a GPU listens on one of its own.
     """
     column = 0 if MACHINE == "x86_64" else 1
     numbers = {name: pair[column] for name, pair in _NUMBERS.items()}
@@ -130,8 +130,8 @@ class _Program(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
 
 
-def restrict(may_execute: bool, local_sockets: bool = False) -> None:
-    """Install the filter for this process and all it will start. Needs no_new_privs."""
+def restrict_syscalls(may_execute: bool, local_sockets: bool = False) -> None:
+    """Install the filter for this process and its descendants. Needs no_new_privs."""
     instructions = program(may_execute, local_sockets)
     buffer = ctypes.create_string_buffer(instructions, len(instructions))
     description = _Program(len(instructions) // 8, ctypes.addressof(buffer))
@@ -139,9 +139,9 @@ def restrict(may_execute: bool, local_sockets: bool = False) -> None:
 
 
 def forbid_programs() -> None:
-    """No thread of this process may fork or execute any more."""
+    """Refuse forking and executing to every thread of this process from now on."""
     instructions = program(may_execute=False, local_sockets=True)
     buffer = ctypes.create_string_buffer(instructions, len(instructions))
     description = _Program(len(instructions) // 8, ctypes.addressof(buffer))
     number = _SECCOMP[MACHINE]
-    check(syscall(number, _SET_FILTER, _ALL_THREADS, ctypes.byref(description)), "seccomp")
+    check_result(syscall(number, _SET_FILTER, _ALL_THREADS, ctypes.byref(description)), "seccomp")

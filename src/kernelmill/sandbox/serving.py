@@ -1,4 +1,4 @@
-"""How a program in a cell answers: one request after the other. Needs no framework."""
+"""Request loop of a program in a sandbox. Needs no framework."""
 
 import os
 import traceback
@@ -8,42 +8,42 @@ from typing import Any
 
 import msgspec
 
-from kernelmill.sandbox.channel import Channel, Message
+from kernelmill.sandbox.channel import Channel, ChannelMessage
 
-Command = Callable[[Message], tuple[Any, tuple[int, ...]]]
-"""An answer, and the open files that go with it."""
+Command = Callable[[ChannelMessage], tuple[Any, tuple[int, ...]]]
+"""Handles a request; returns the answer and the open files to send with it."""
 _TRACE_LINES = 6
 _MOST_MESSAGE = 2000
 
 
-class Failed(msgspec.Struct, tag="failed"):
-    """An exception of the code inside."""
+class ProgramFailed(msgspec.Struct, tag="failed"):
+    """An exception raised by the code in the sandbox."""
 
     error: str
     message: str
     lines: list[str]
 
 
-def failure(error: BaseException, folder: Path) -> Failed:
-    """With the lines of the files in `folder` that it came through."""
+def failure(error: BaseException, folder: Path) -> ProgramFailed:
+    """An exception as an answer, with those lines of its traceback that lie in `folder`."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if str(folder) in frame.filename]
     lines = [
         f"{Path(frame.filename).name}:{frame.lineno}: {frame.line}" for frame in own[-_TRACE_LINES:]
     ]
     message = str(error).strip()[:_MOST_MESSAGE]
-    return Failed(type(error).__name__, message, lines)
+    return ProgramFailed(type(error).__name__, message, lines)
 
 
 class Server:
-    """Knows commands by name; what they raise is an answer too."""
+    """Runs commands by name; an exception they raise is sent as the answer."""
 
     def __init__(self, channel: Channel, folder: Path) -> None:
         self._channel = channel
         self._folder = folder
         self._commands: dict[str, Command] = {}
 
-    def also(self, name: str, command: Command) -> None:
+    def add_command(self, name: str, command: Command) -> None:
         self._commands[name] = command
 
     def serve(self) -> None:

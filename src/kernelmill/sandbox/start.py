@@ -1,7 +1,7 @@
-"""Starts the warm process, under whatever Python runs this file.
+"""Start script of the zygote, for any Python interpreter.
 
-Kernelmill is found beside this file and not through the path: an environment with packages of its
-own sees them, and none of those that Kernelmill is installed among.
+Kernelmill is imported from the folder of this file, not through the search path: the interpreter of
+a tool chain sees its own packages, and none of those installed beside Kernelmill.
 """
 
 import importlib.util
@@ -22,6 +22,6 @@ def _import_kernelmill() -> None:
 
 if __name__ == "__main__":
     _import_kernelmill()
-    from kernelmill.sandbox.zygote import main
+    from kernelmill.sandbox.zygote_program import run_zygote
 
-    main()
+    run_zygote()

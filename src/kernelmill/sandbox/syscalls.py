@@ -1,4 +1,4 @@
-"""The few system calls that Python has no wrapper for."""
+"""System calls that Python has no wrapper for."""
 
 import ctypes
 import os
@@ -32,7 +32,8 @@ PR_SET_NO_NEW_PRIVS = 38
 MACHINE = platform.machine()
 
 
-def check(result: int, what: str) -> int:
+def check_result(result: int, what: str) -> int:
+    """The result of a system call. Raises OSError where it is negative."""
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
@@ -44,7 +45,7 @@ def syscall(number: int, *arguments: object) -> int:
 
 
 def unshare(flags: int) -> None:
-    check(_libc.unshare(flags), "unshare")
+    check_result(_libc.unshare(flags), "unshare")
 
 
 def mount(source: str, target: str, kind: str | None, flags: int, options: str | None) -> None:
@@ -54,18 +55,20 @@ def mount(source: str, target: str, kind: str | None, flags: int, options: str |
     result = _libc.mount(
         encode(source), encode(target), encode(kind), ctypes.c_ulong(flags), encode(options)
     )
-    check(result, f"mount {target}")
+    check_result(result, f"mount {target}")
 
 
 def prctl(option: int, argument: int = 0, pointer: object = 0) -> None:
     zero = ctypes.c_ulong(0)
-    check(_libc.prctl(option, ctypes.c_ulong(argument), pointer, zero, zero), f"prctl {option}")
+    check_result(
+        _libc.prctl(option, ctypes.c_ulong(argument), pointer, zero, zero), f"prctl {option}"
+    )
 
 
 def drop_capabilities() -> None:
-    """Keep no privilege at all, not even root's."""
+    """Give up every capability, also those of root."""
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
-    check(_libc.capset(header, (ctypes.c_uint32 * 6)()), "capset")
+    check_result(_libc.capset(header, (ctypes.c_uint32 * 6)()), "capset")
 
 
 _CAPABILITY_VERSION = 0x20080522
@@ -91,7 +94,7 @@ def read_memory(pid: int, spans: Sequence[tuple[int, int]]) -> npt.NDArray[np.ui
             pid, ctypes.byref(local), ctypes.c_ulong(1), ctypes.c_void_p(part.ctypes.data),
             ctypes.c_ulong(len(part)), ctypes.c_ulong(0),
         )  # fmt: skip
-        if check(count, "process_vm_readv") != expected:
+        if check_result(count, "process_vm_readv") != expected:
             raise OSError(14, f"only {count} of {expected} bytes are mapped in process {pid}")
         target += expected
     return result
@@ -102,18 +105,18 @@ def fill_memory(pid: int, spans: Sequence[tuple[int, int]], byte: int) -> None:
     table = _vectors(spans)
     for first in range(0, len(table), _MOST_VECTORS):
         part = table[first : first + _MOST_VECTORS]
-        rubbish = np.full(int(part[:, 1].sum()), byte, np.uint8)
-        local = _IoVector(rubbish.ctypes.data, rubbish.size)
+        fill = np.full(int(part[:, 1].sum()), byte, np.uint8)
+        local = _IoVector(fill.ctypes.data, fill.size)
         count = _libc.process_vm_writev(
             pid, ctypes.byref(local), ctypes.c_ulong(1), ctypes.c_void_p(part.ctypes.data),
             ctypes.c_ulong(len(part)), ctypes.c_ulong(0),
         )  # fmt: skip
-        check(count, "process_vm_writev")
+        check_result(count, "process_vm_writev")
 
 
 def _vectors(spans: Sequence[tuple[int, int]]) -> npt.NDArray[np.uint64]:
-    """As the kernel wants them: an address and a length, one after the other."""
+    """An array of `struct iovec`: address and length of each span."""
     try:
         return np.asarray(spans, np.uint64).reshape(-1, 2)
     except OverflowError as error:
-        raise OSError(14, "an address that no process has") from error
+        raise OSError(14, "an address out of range") from error

@@ -1,95 +1,159 @@
-"""The program of the warm process: imports the framework once, forks a cell per request.
+"""The parent's handle of the zygote, the warm process that sandboxes fork from.
 
-It has one thread, holds no secret (its environment is scrubbed before it starts), and runs no
-untrusted code itself. It ends when its parent's end of the socket closes.
+The program that runs in that process is `zygote_program.py`.
 """
 
-import gc
-import importlib
+import fcntl
 import os
-import shutil
-import signal
-import socket
+import subprocess
 import sys
 import tempfile
+import threading
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NoReturn
+from typing import Any
 
 import msgspec
 
-from kernelmill.sandbox import syscalls
-from kernelmill.sandbox.channel import Channel, ChannelClosed, Message
-from kernelmill.sandbox.confine import enter_namespaces
-from kernelmill.sandbox.features import probe_in_this_process
-from kernelmill.sandbox.policy import Policy, Tier
-from kernelmill.sandbox.warden import SCRATCH_PREFIX, Entry, Warden, outrank_the_cell
+from kernelmill.records.errors import SandboxUnavailable
+from kernelmill.sandbox.channel import ChannelClosed, channel_pair
+from kernelmill.sandbox.failures import SandboxCrashed, SandboxFailure, ZygoteLost
+from kernelmill.sandbox.features import Features
+from kernelmill.sandbox.policy import Policy
+from kernelmill.sandbox.sandbox import Sandbox
+
+_IMPORT_SECONDS = 180.0
+_END_SECONDS = 10.0
+_LAST_LINE_CHARACTERS = 400
+_ENVIRONMENT = {
+    "LANG": "C.UTF-8",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONHASHSEED": "0",
+    "PYTHONNOUSERSITE": "1",
+    "TORCH_CPP_LOG_LEVEL": "ERROR",
+}
+_SEARCH_PATHS = ("PATH", "LD_LIBRARY_PATH")
+_START = str(Path(__file__).with_name("start.py"))
 
 
-def main() -> NoReturn:
-    parent = Channel(socket.socket(fileno=int(sys.argv[1])))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
-    features = probe_in_this_process()
-    for module in sys.argv[2:]:
-        importlib.import_module(module)
-    _remove_abandoned_scratch()
-    signal.signal(signal.SIGCHLD, _reap)
-    gc.collect()
-    gc.freeze()
-    try:
-        parent.send({"features": msgspec.to_builtins(features)})
-        while True:
-            _spawn(parent, parent.receive())
-    except ChannelClosed:
-        os._exit(0)
+class Zygote:
+    """The warm process. Safe to use from several threads; started anew if it was killed."""
 
+    def __init__(
+        self,
+        modules: tuple[str, ...],
+        threads: int,
+        environment: Mapping[str, str] | None = None,
+        python: str = sys.executable,
+    ) -> None:
+        """Start it with `modules` imported; sandboxes compute with `threads` threads.
 
-def _spawn(parent: Channel, request: Message) -> None:
-    child = os.fork()
-    if child == 0:
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        parent.close()
+        Its environment is ours only as far as search paths for programs and libraries go, plus
+        what `environment` adds. Under another `python`, which needs msgspec and numpy, it sees
+        that one's packages.
+        """
+        self._modules = modules
+        self._environment = {**_environment(threads), **(environment or {})}
+        self._python = python
+        self._lock = threading.Lock()
+        self._start()
+
+    def spawn(self, entry: str, arguments: dict[str, Any], policy: Policy) -> Sandbox:
+        """Fork a sandbox that runs `entry` ("module:function" of an imported module).
+
+        Raises SandboxFailure where the sandbox does not come up, ZygoteLost where the zygote
+        itself was killed meanwhile.
+        """
+        tier = min(policy.tier, self.features.tier)
+        policy = msgspec.structs.replace(policy, tier=tier)
+        body = {
+            "entry": entry,
+            "arguments": arguments,
+            "policy": msgspec.to_builtins(policy),
+        }
+        with self._lock:
+            if self._process.poll() is not None:
+                self.close()
+                self._start()
+            try:
+                return self._fork(body, policy.limits.log_bytes)
+            except SandboxCrashed as error:
+                if self._process.poll() is not None:
+                    reason = f"the warm process was killed: {self._last_line()}"
+                    raise ZygoteLost(reason) from error
+                raise
+
+    def close(self) -> None:
+        self._channel.close()
         try:
-            _become_warden(request)
-        finally:
-            os._exit(1)
-    for file in request.files:
-        os.close(file)
+            self._process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._errors.close()
+
+    def __enter__(self) -> "Zygote":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _start(self) -> None:
+        self._channel, theirs = channel_pair()
+        number = theirs.fileno()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
+        self._process = subprocess.Popen(
+            [self._python, "-P", _START, str(number), *self._modules],
+            pass_fds=(number,),
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stderr=self._errors,
+            start_new_session=True,
+            cwd="/",
+        )
+        theirs.close()
+        try:
+            hello = self._channel.receive(_IMPORT_SECONDS)
+        except (ChannelClosed, SandboxFailure) as error:
+            self._process.kill()
+            self._process.wait()
+            reason = f"the warm process of the sandboxes did not start: {self._last_line()}"
+            self.close()
+            raise SandboxUnavailable(reason) from error
+        self.features = msgspec.convert(hello.body["features"], Features)
+
+    def _last_line(self) -> str:
+        """The last line of its standard error."""
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        return lines[-1][:_LAST_LINE_CHARACTERS] if lines else "it printed nothing"
+
+    def _fork(self, body: dict[str, Any], log_bytes: int) -> Sandbox:
+        channel, channel_theirs = channel_pair()
+        channel.expect_greeting()
+        control, control_theirs = channel_pair()
+        log = _sealed_log(log_bytes)
+        try:
+            self._channel.send(body, (channel_theirs.fileno(), control_theirs.fileno(), log))
+        except ChannelClosed:
+            pass  # killed at this moment: the sandbox below gets no greeting and says so
+        channel_theirs.close()
+        control_theirs.close()
+        return Sandbox(channel, control, log)
 
 
-def _become_warden(request: Message) -> None:
-    channel_file, control_file, log = request.files
-    policy = msgspec.convert(request.body["policy"], Policy)
-    entry = _resolve(request.body["entry"])
-    outrank_the_cell()
-    if policy.tier >= Tier.FULL:
-        enter_namespaces()
-        if os.fork():
-            # The warden is the fork: the first process of the new pid namespace. It becomes
-            # the zygote's own child once this one is gone.
-            os._exit(0)
-    channel = Channel(socket.socket(fileno=channel_file))
-    control = Channel(socket.socket(fileno=control_file))
-    Warden(policy, channel, control, log).guard(entry, request.body["arguments"])
+def _environment(threads: int) -> dict[str, str]:
+    """Variables of the zygote; only search paths are copied from the caller's, so no keys leak."""
+    copied = {name: os.environ[name] for name in _SEARCH_PATHS if name in os.environ}
+    own = {"PATH": os.defpath, "OMP_NUM_THREADS": str(threads), "HOME": "/"}
+    return {**_ENVIRONMENT, **own, **copied}
 
 
-def _resolve(path: str) -> Entry:
-    module, _, name = path.partition(":")
-    entry: Entry = getattr(sys.modules[module], name)
-    return entry
-
-
-def _reap(_signal: int, _frame: object) -> None:
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        pass
-
-
-def _remove_abandoned_scratch() -> None:
-    """Folders of wardens that were killed themselves (only below the full tier)."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{SCRATCH_PREFIX}*"):
-        owner = folder.name.removeprefix(SCRATCH_PREFIX).partition("-")[0]
-        if owner.isdigit() and not Path(f"/proc/{owner}").exists():
-            shutil.rmtree(folder, ignore_errors=True)
+def _sealed_log(size: int) -> int:
+    """A memory file that cannot grow: printing gigabytes fills it and no more."""
+    log = os.memfd_create("log", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(log, size)
+    seals = fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
+    fcntl.fcntl(log, fcntl.F_ADD_SEALS, seals)
+    return log

@@ -1,1 +1,1 @@
-"""Skills: what may be tried where a kernel stands, how it is done, and what that has been worth."""
+"""Skills: rules that say which methods may be tried on a kernel, and learned values of methods."""

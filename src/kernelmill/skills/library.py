@@ -1,38 +1,39 @@
-"""All methods and rules: those that come along, and a folder of one's own."""
+"""The skill library: shipped methods and rules, and those of a folder of the user's."""
 
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from kernelmill.errors import UsageError
-from kernelmill.skills.method_files import WrittenMethod, read_method
-from kernelmill.skills.rule_files import RuleFile, Table, read_rules, table
+from kernelmill.records.errors import UsageError
+from kernelmill.skills.method_files import MethodFile, read_method
+from kernelmill.skills.rule_files import DecisionTable, RuleFile, decision_table, read_rules
 
 SHIPPED = Path(__file__).parent
 METHODS, RULES = "methods", "rules"
 
 
 class Library(NamedTuple):
-    methods: dict[str, WrittenMethod]
+    methods: dict[str, MethodFile]
     rules: tuple[RuleFile, ...]
 
     @property
     def backends(self) -> tuple[str, ...]:
-        """Those for which there are cases."""
+        """Names of the backends that have rules."""
         files = [file for file in self.rules if file.cases]
         return tuple(sorted({backend for file in files for backend in file.backends}))
 
-    def table(self, backend: str) -> Table:
-        return table(self.rules, backend)
+    def table(self, target: str) -> DecisionTable:
+        """The rules for a target; empty where its backend has none."""
+        return decision_table(self.rules, target)
 
 
 @cache
 def load_library(folder: Path | None = None) -> Library:
-    """The shipped files, then those of a folder; raises UsageError for one that cannot be read."""
+    """Read the shipped files, then those of a folder. Raises UsageError for a broken file."""
     if folder is not None and not folder.is_dir():
         raise UsageError(f"there is no folder of skills at {folder}")
     folders = [SHIPPED] if folder is None else [SHIPPED, folder]
-    methods: dict[str, WrittenMethod] = {}
+    methods: dict[str, MethodFile] = {}
     for path in _files(folders, METHODS, ".md"):
         method = read_method(path)
         if method.name in methods:

@@ -1,4 +1,4 @@
-"""Methods as people write them: front matter, notes, and a code case for each backend."""
+"""Method files: front matter, and a code case for each backend."""
 
 import re
 from functools import cached_property
@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from kernelmill.candidate import Candidate, Origin
-from kernelmill.errors import CandidateError, UsageError
-from kernelmill.generators.decisions import Choice
-from kernelmill.skills.predicates import Predicate, parse
+from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.decisions import Choice
+from kernelmill.records.errors import CandidateError, UsageError
+from kernelmill.records.target import backend_name
+from kernelmill.skills.predicates import Predicate, parse_predicate
 
 _FRONT = re.compile(r"---\n(?P<front>.*?)\n---\n(?P<body>.*)", re.DOTALL)
 _SECTION = re.compile(r"^## (?P<backend>\w+): (?P<which>before|after)$", re.MULTILINE)
@@ -19,6 +20,8 @@ _EXPECTS = re.compile(r"(?P<metric>\w+) (?P<direction>up|down)")
 
 
 class Expectation(NamedTuple):
+    """The direction in which a method moves a metric."""
+
     metric: str
     direction: str
     """`up` or `down`."""
@@ -27,28 +30,31 @@ class Expectation(NamedTuple):
         return f"{self.metric} {self.direction}"
 
 
-class OnBackend(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
-    """A method as it is done on one backend."""
+class MethodOnBackend(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+    """How a method is carried out on one backend."""
 
     how: str
+    """Instructions: pragmas, functions, sizes."""
     expects: str
     """`metric up` or `metric down`."""
     case: str
-    """The task its code case solves."""
+    """The task that its code case solves."""
     when: tuple[str, ...] = ()
-    """It is offered only where all of this holds."""
+    """Conditions under which the method applies."""
     decisions: dict[str, Choice | tuple[Choice, ...]] = {}
-    """What it asks of the composer; several choices are tried in turn."""
+    """Decisions of the composer that carry it out; several choices are tried in turn."""
 
     @cached_property
-    def needs(self) -> tuple[Predicate, ...]:
-        return tuple(map(parse, self.when))
+    def conditions(self) -> tuple[Predicate, ...]:
+        return tuple(map(parse_predicate, self.when))
 
     @cached_property
     def expectation(self) -> Expectation:
         found = _EXPECTS.fullmatch(self.expects)
         if found is None:
-            raise UsageError(f"{self.expects!r} is no expectation: `metric up` or `metric down`")
+            raise UsageError(
+                f"{self.expects!r}: write an expectation as `metric up` or `metric down`"
+            )
         return Expectation(found["metric"], found["direction"])
 
     @property
@@ -59,21 +65,23 @@ class OnBackend(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         }
 
 
-class Front(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What stands between the two lines of dashes."""
+class FrontMatter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The YAML between the two lines of dashes."""
 
     name: str
     title: str
     intent: str
     structures: tuple[str, ...]
-    backends: dict[str, OnBackend]
+    backends: dict[str, MethodOnBackend]
     forbidden: tuple[str, ...] = ()
-    """What must not be done in its name."""
+    """Patterns that must not be used to carry it out."""
     conflicts: tuple[str, ...] = ()
-    """Methods whose work it would undo."""
+    """Methods whose effect it would undo."""
 
 
 class CodeCase(NamedTuple):
+    """A complete candidate that shows a kernel with or without the method."""
+
     backend: str
     which: str
     """`before` or `after`."""
@@ -81,10 +89,10 @@ class CodeCase(NamedTuple):
     candidate: Candidate
 
 
-class WrittenMethod(NamedTuple):
-    """One file."""
+class MethodFile(NamedTuple):
+    """A method as its file describes it."""
 
-    front: Front
+    front: FrontMatter
     cases: tuple[CodeCase, ...]
     path: Path
 
@@ -92,30 +100,34 @@ class WrittenMethod(NamedTuple):
     def name(self) -> str:
         return self.front.name
 
-    def text(self, backend: str) -> str:
-        """What whoever carries it out needs to know."""
-        how = self.front.backends[backend].how.strip()
+    def on(self, target: str) -> MethodOnBackend | None:
+        """How it is carried out on a target; None where it cannot be."""
+        return self.front.backends.get(backend_name(target))
+
+    def text(self, target: str) -> str:
+        """Instructions for a target, which must be one that the method can be carried out on."""
+        how = self.front.backends[backend_name(target)].how.strip()
         never = "".join(f"\nNever: {pattern}" for pattern in self.front.forbidden)
         return f"{self.front.title}. {self.front.intent.strip()}\n{how}{never}"
 
 
-def read_method(path: Path) -> WrittenMethod:
-    """Raises UsageError that names the file and what is wrong in it."""
+def read_method(path: Path) -> MethodFile:
+    """Read and check a method file. Raises UsageError that names the file and the mistake."""
     found = _FRONT.fullmatch(path.read_text())
     if found is None:
-        raise UsageError(f"{path}: no front matter between two lines of dashes")
+        raise UsageError(f"{path}: there is no front matter between two lines of dashes")
     try:
-        front = msgspec.yaml.decode(found["front"], type=Front)
+        front = msgspec.yaml.decode(found["front"], type=FrontMatter)
         for part in front.backends.values():
-            _ = part.needs, part.expectation
+            _ = part.conditions, part.expectation
         if front.name != path.stem:
-            raise UsageError(f"it is called {front.name!r}, its file is not")
-        return WrittenMethod(front, tuple(_cases(front, found["body"])), path)
+            raise UsageError(f"its name is {front.name!r}, but its file is called {path.stem!r}")
+        return MethodFile(front, tuple(_cases(front, found["body"])), path)
     except (msgspec.DecodeError, UsageError, CandidateError) as error:
         raise UsageError(f"{path}: {error}") from error
 
 
-def _cases(front: Front, body: str) -> list[CodeCase]:
+def _cases(front: FrontMatter, body: str) -> list[CodeCase]:
     parts = _SECTION.split(body)[1:]
     files = {
         (backend, which): {found["name"]: found["text"] for found in _FILE.finditer(text)}
@@ -124,7 +136,7 @@ def _cases(front: Front, body: str) -> list[CodeCase]:
     cases = []
     for (backend, which), own in files.items():
         if backend not in front.backends:
-            raise UsageError(f"a case for {backend}, but nothing on how it is done there")
+            raise UsageError(f"there is a code case for {backend}, but no entry under `backends`")
         whole = files.get((backend, "after"), {}) | own
         candidate = Candidate(whole, Origin.SHIPPED, f"{front.name} on {backend}, {which}")
         cases.append(CodeCase(backend, which, front.backends[backend].case, candidate))

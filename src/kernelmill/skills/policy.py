@@ -1,143 +1,147 @@
-"""From where a kernel stands to what may be tried on it."""
+"""The policy of the skill strategy: methods that may be tried on a kernel, given its metrics."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from kernelmill.generators.base import Parent
-from kernelmill.generators.decisions import Decisions, was_tried
-from kernelmill.generators.planning import Guidance, Method, Step
-from kernelmill.skills.alternatives import next_choices
+from kernelmill.records.decisions import Decisions, was_tried
+from kernelmill.records.guidance import Guidance, Method, TrajectoryStep
+from kernelmill.records.proposal import Parent
+from kernelmill.records.target import backend_name
+from kernelmill.records.task import Task
 from kernelmill.skills.library import Library
-from kernelmill.skills.measuring import measure
-from kernelmill.skills.method_files import OnBackend
-from kernelmill.skills.metrics import Metrics, written
-from kernelmill.skills.ruling import forbidden, offered, rule_on
-from kernelmill.skills.trajectory import Taken
-from kernelmill.skills.worth import Worth
-from kernelmill.tasks.task import Task
+from kernelmill.skills.method_decisions import next_decisions
+from kernelmill.skills.method_files import MethodOnBackend
+from kernelmill.skills.method_values import MethodValue
+from kernelmill.skills.metric_reading import read_metrics
+from kernelmill.skills.metrics import Metrics, format_metric
+from kernelmill.skills.rule_matching import applicable_methods, forbidden_methods, match_rules
+from kernelmill.skills.trajectory import AttemptStep
 
-Appraise = Callable[[str, str], Worth]
-"""What a method is worth under a rule, by their names."""
+ValueLookup = Callable[[str, str], MethodValue]
+"""Looks up the learned value of a method under a rule, by the names of rule and method."""
 REPAIR = "repair"
-"""Stands for the rule where there is something to put right first."""
+"""In place of a rule's name, where a refused kernel is repaired."""
 
 
-class Tried(NamedTuple):
-    """What is known of a task's earlier attempts."""
+class PastAttempts(NamedTuple):
+    """The earlier attempts of a task."""
 
-    taken: Sequence[Taken] = ()
+    trajectory: Sequence[AttemptStep] = ()
     decisions: Sequence[Decisions] = ()
-    """Of everything that was tried."""
+    """Decisions of all attempts."""
 
     @property
-    def steps(self) -> tuple[Step, ...]:
-        return tuple(taken.step for taken in self.taken)
+    def steps(self) -> tuple[TrajectoryStep, ...]:
+        return tuple(one.step for one in self.trajectory)
 
     @property
     def worked(self) -> set[str]:
+        """Names of methods that made a kernel faster."""
         return {step.method for step in self.steps if step.judgement == "worked"}
 
-    def what_came_of(self, method: str) -> str:
-        """Of the last time; empty where it was not tried."""
+    def last_outcome(self, method: str) -> str:
+        """The outcome of the last attempt with a method; empty where there was none."""
         for step in reversed(self.steps):
             if step.method == method:
                 return f"attempt {step.attempt}: {step.plan}: {step.outcome} ({step.judgement})"
         return ""
 
 
-class InForce(NamedTuple):
-    """What a refused attempt was about."""
+class MethodInRepair(NamedTuple):
+    """The method that a refused attempt carried out, under the rule that allowed it."""
 
     rule: str
     method: Method
 
 
 def guidance(
-    library: Library, task: Task, parent: Parent, tried: Tried, appraise: Appraise
+    library: Library, task: Task, parent: Parent, past: PastAttempts, value_of: ValueLookup
 ) -> Guidance | None:
-    """What the rules allow; None where nothing was measured, or nothing is left to try."""
-    metrics = measure(task, parent.candidate, parent.verdict)
+    """What the rules allow; None where the parent has no latency, or no method is left."""
+    metrics = read_metrics(task, parent.candidate, parent.verdict)
     if metrics is None:
         return None
-    table, looked_at = library.table(parent.verdict.backend), _Noting(metrics)
-    ruling = rule_on(table, looked_at)
-    if ruling.case is None:
+    table, recorded = library.table(parent.verdict.backend), _RecordingMetrics(metrics)
+    match = match_rules(table, recorded)
+    if match.case is None:
         return None
-    against = forbidden(table, ruling.case, metrics) | _disproved(library, parent, tried)
-    worths = {
-        name: appraise(ruling.case.name, name)
-        for name in offered(library, table, ruling, metrics)
-        if name not in against and not tried.worked & set(library.methods[name].front.conflicts)
+    forbidden = forbidden_methods(table, match.case, metrics) | _disproved(library, parent, past)
+    values = {
+        name: value_of(match.case.name, name)
+        for name in applicable_methods(library, table, match, metrics)
+        if name not in forbidden and not past.worked & set(library.methods[name].front.conflicts)
     }
-    methods = [_method(library, name, worth, parent, tried) for name, worth in worths.items()]
-    methods.sort(key=lambda method: (bool(method.tried), -worths[method.name].score))
+    methods = [_method(library, name, value, parent, past) for name, value in values.items()]
+    methods.sort(key=lambda method: (bool(method.tried), -values[method.name].score))
     if not methods:
         return None
-    bottleneck, headroom, structure = ruling.standing
+    bottleneck, headroom, structure = match.classification
     return Guidance(
-        ruling.case.name,
+        match.case.name,
         bottleneck or "",
         headroom or "",
         structure or "",
-        tuple(looked_at.evidence()),
+        tuple(recorded.evidence()),
         tuple(methods),
-        against,
-        tried.steps,
+        forbidden,
+        past.steps,
     )
 
 
-def for_repair(tried: Tried, in_force: InForce | None) -> Guidance:
-    """No other method is allowed while a kernel is wrong; what was tried is shown all the same."""
-    rule = REPAIR if in_force is None else in_force.rule
-    methods = () if in_force is None else (in_force.method,)
-    return Guidance(rule, "", "", "", (), methods, {}, tried.steps)
+def repair_guidance(past: PastAttempts, repaired: MethodInRepair | None) -> Guidance:
+    """Guidance for a refused kernel: only the method that it carried out is allowed."""
+    rule = REPAIR if repaired is None else repaired.rule
+    methods = () if repaired is None else (repaired.method,)
+    return Guidance(rule, "", "", "", (), methods, {}, past.steps)
 
 
-def _method(library: Library, name: str, worth: Worth, parent: Parent, tried: Tried) -> Method:
-    method, backend = library.methods[name], parent.verdict.backend
-    part = method.front.backends[backend]
+def _method(
+    library: Library, name: str, value: MethodValue, parent: Parent, past: PastAttempts
+) -> Method:
+    method, target = library.methods[name], parent.verdict.backend
+    part = method.front.backends[backend_name(target)]
     return Method(
         name,
-        method.text(backend),
+        method.text(target),
         part.expects,
-        next_choices(part.alternatives, parent.decisions, tried.decisions),
-        worth.item,
-        tried.what_came_of(name),
+        next_decisions(part.alternatives, parent.decisions, past.decisions),
+        value.item,
+        past.last_outcome(name),
     )
 
 
-def _disproved(library: Library, parent: Parent, tried: Tried) -> dict[str, str]:
-    """What was carried out on this very kernel and did not help, with nothing left to vary."""
+def _disproved(library: Library, parent: Parent, past: PastAttempts) -> dict[str, str]:
+    """Reasons against methods that did not help on this parent and have no other choices left."""
     reasons = {}
-    for attempt, step in tried.taken:
+    for attempt, step in past.trajectory:
         if attempt.parent != parent.attempt or step.judgement != "wrong method":
             continue
         method = library.methods.get(step.method)
-        part = None if method is None else method.front.backends.get(parent.verdict.backend)
-        if part is None or not _varies(part, parent, tried):
+        part = None if method is None else method.on(parent.verdict.backend)
+        if part is None or not _has_untried(part, parent, past):
             reasons[step.method] = f"tried in attempt {attempt.id}: {step.outcome}"
     return reasons
 
 
-def _varies(part: OnBackend, parent: Parent, tried: Tried) -> bool:
-    """Whether a choice is left, for a generator that works by these decisions."""
-    at_hand = parent.decisions
-    told = next_choices(part.alternatives, at_hand, tried.decisions)
-    here = {name: choice for name, choice in told.items() if name in at_hand}
-    return bool(here) and not was_tried(at_hand | here, tried.decisions)
+def _has_untried(part: MethodOnBackend, parent: Parent, past: PastAttempts) -> bool:
+    """Whether some decisions of the method are open for this parent and were not tried."""
+    current = parent.decisions
+    decisions = next_decisions(part.alternatives, current, past.decisions)
+    open_here = {name: choice for name, choice in decisions.items() if name in current}
+    return bool(open_here) and not was_tried(current | open_here, past.decisions)
 
 
-class _Noting(dict[str, float | None]):
-    """Metrics that note which of them were asked for: these are the evidence."""
+class _RecordingMetrics(dict[str, float | None]):
+    """Metrics that record which of them were read: these are the evidence."""
 
     def __init__(self, metrics: Metrics) -> None:
         super().__init__(metrics)
-        self._asked: dict[str, None] = {}
+        self._read: dict[str, None] = {}
 
     def __getitem__(self, name: str) -> float | None:
-        self._asked[name] = None
+        self._read[name] = None
         return super().__getitem__(name)
 
     def evidence(self) -> Iterator[str]:
-        for name in self._asked:
-            yield written(name, self.get(name))
+        for name in self._read:
+            yield format_metric(name, self.get(name))

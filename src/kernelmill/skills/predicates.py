@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kernelmill.errors import UsageError
+from kernelmill.records.errors import UsageError
 from kernelmill.skills.metrics import Metrics
 
 _FORM = re.compile(
@@ -20,7 +20,7 @@ class Predicate(NamedTuple):
     bound: float = 0.0
 
     def holds(self, metrics: Metrics) -> bool:
-        """A number that is missing is neither below nor above anything."""
+        """A comparison with a missing metric does not hold."""
         value = metrics[self.metric]
         if self.relation == "missing" or value is None:
             return self.relation == "missing" and value is None
@@ -33,11 +33,14 @@ class Predicate(NamedTuple):
         return f"{self.metric} {self.relation}{bound}"
 
 
-def parse(text: str) -> Predicate:
-    """Raises UsageError for what is no condition; whether there is such a metric is not asked."""
+def parse_predicate(text: str) -> Predicate:
+    """Raises UsageError for a text of another form. The metric need not exist."""
     found = _FORM.fullmatch(text)
     if found is None:
-        raise UsageError(f"{text!r} is no condition: `metric < 1`, `metric >= 1`, `metric known`")
+        raise UsageError(
+            f"{text!r} is no condition: write `metric < 1`, `metric >= 1`, `metric known` or "
+            "`metric missing`"
+        )
     if found["presence"]:
         return Predicate(found["metric"], found["presence"])
     return Predicate(found["metric"], found["relation"], float(found["bound"]))

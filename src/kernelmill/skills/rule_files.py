@@ -1,4 +1,4 @@
-"""Rules as people write them, and the decision table they make for one backend."""
+"""Rule files, and the decision table that they form for one backend."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -7,12 +7,16 @@ from typing import NamedTuple
 
 import msgspec
 
-from kernelmill.errors import UsageError
-from kernelmill.skills.predicates import Predicate, parse
+from kernelmill.records.errors import UsageError
+from kernelmill.records.target import backend_name
+from kernelmill.skills.predicates import Predicate, parse_predicate
 
 
 class Bucket(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
-    """A bottleneck, a headroom tier or a structure class: the first whose conditions hold."""
+    """A bottleneck, a headroom tier or a structure class.
+
+    A kernel belongs to the first one whose conditions all hold.
+    """
 
     name: str
     about: str
@@ -20,29 +24,32 @@ class Bucket(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
 
     @cached_property
     def conditions(self) -> tuple[Predicate, ...]:
-        return tuple(map(parse, self.when))
+        return tuple(map(parse_predicate, self.when))
 
 
-class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
-    """What is allowed where: the first case that fits fires. What is left out fits anything."""
+class RuleCase(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+    """Methods that are allowed and forbidden in some region of the metric space.
+
+    The first case that fits a kernel fires. A key that is left out fits anything.
+    """
 
     name: str
     allow: tuple[str, ...]
-    """Methods, the most promising first as long as nothing was learned."""
+    """Names of methods, the most promising first."""
     bottleneck: tuple[str, ...] = ()
     headroom: tuple[str, ...] = ()
     structure: tuple[str, ...] = ()
     when: tuple[str, ...] = ()
     forbid: dict[str, str] = {}
-    """Methods that would do harm here, with the reason."""
+    """Reasons against methods, by their names."""
 
     @cached_property
     def conditions(self) -> tuple[Predicate, ...]:
-        return tuple(map(parse, self.when))
+        return tuple(map(parse_predicate, self.when))
 
 
 class Prohibition(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
-    """Methods that do harm wherever its conditions hold, whatever the case."""
+    """Methods that are forbidden wherever some conditions hold, whatever the case."""
 
     name: str
     methods: tuple[str, ...]
@@ -51,7 +58,7 @@ class Prohibition(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=
 
     @cached_property
     def conditions(self) -> tuple[Predicate, ...]:
-        return tuple(map(parse, self.when))
+        return tuple(map(parse_predicate, self.when))
 
 
 class RuleFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -59,41 +66,42 @@ class RuleFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     bottlenecks: tuple[Bucket, ...] = ()
     headrooms: tuple[Bucket, ...] = ()
     structures: tuple[Bucket, ...] = ()
-    cases: tuple[Case, ...] = ()
+    cases: tuple[RuleCase, ...] = ()
     prohibitions: tuple[Prohibition, ...] = ()
     additions: dict[str, tuple[str, ...]] = {}
-    """Further methods for cases that stand in other files."""
+    """Further methods to allow, by the name of a case in another file."""
 
 
-class Table(NamedTuple):
-    """All rules of one backend, in the order of the files' names."""
+class DecisionTable(NamedTuple):
+    """All rules of one backend, in the order of the file names."""
 
     backend: str
     bottlenecks: tuple[Bucket, ...]
     headrooms: tuple[Bucket, ...]
     structures: tuple[Bucket, ...]
-    cases: tuple[Case, ...]
+    cases: tuple[RuleCase, ...]
     prohibitions: tuple[Prohibition, ...]
 
     @property
-    def rules(self) -> tuple[Bucket | Case | Prohibition, ...]:
+    def rules(self) -> tuple[Bucket | RuleCase | Prohibition, ...]:
         buckets = (*self.bottlenecks, *self.headrooms, *self.structures)
         return (*buckets, *self.cases, *self.prohibitions)
 
 
 def read_rules(path: Path) -> RuleFile:
-    """Raises UsageError that names the file and what is wrong in it."""
+    """Read and check a rule file. Raises UsageError that names the file and the mistake."""
     try:
         rules = msgspec.yaml.decode(path.read_text(), type=RuleFile)
         for backend in rules.backends:
-            for rule in table([rules], backend).rules:
+            for rule in decision_table([rules], backend).rules:
                 _ = rule.conditions
     except (msgspec.DecodeError, UsageError) as error:
         raise UsageError(f"{path}: {error}") from error
     return rules
 
 
-def table(files: Sequence[RuleFile], backend: str) -> Table:
+def decision_table(files: Sequence[RuleFile], target: str) -> DecisionTable:
+    backend = backend_name(target)
     mine = [file for file in files if backend in file.backends]
     added: dict[str, tuple[str, ...]] = {}
     for file in mine:
@@ -104,7 +112,7 @@ def table(files: Sequence[RuleFile], backend: str) -> Table:
         for file in mine
         for case in file.cases
     ]
-    return Table(
+    return DecisionTable(
         backend,
         tuple(one for file in mine for one in file.bottlenecks),
         tuple(one for file in mine for one in file.headrooms),

@@ -1,40 +1,40 @@
-"""The short-term memory of a task: what was planned, what was changed, what came of it.
+"""The trajectory of a task: what was planned for each attempt, and its outcome.
 
-Nothing is kept: it is read from the attempts and plans that are stored.
+It is derived from the stored attempts and plans, and has no state of its own.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from kernelmill.generators.base import Parent
-from kernelmill.generators.planning import Plan, Step
+from kernelmill.records.attempt import Attempt, AttemptPlan, State
+from kernelmill.records.guidance import Plan, TrajectoryStep
+from kernelmill.records.proposal import Parent
+from kernelmill.records.task import Task
 from kernelmill.skills.library import Library
 from kernelmill.skills.prediction import check_plan
-from kernelmill.tasks.task import Task
-from kernelmill.workspace import Attempt, Planned, State
 
 
-class Recorded(Protocol):
-    """A task's history, as far as it is needed here."""
+class AttemptHistory(Protocol):
+    """The part of a task's history that a trajectory is derived from."""
 
     attempts: Sequence[Attempt]
 
     def parent(self, attempt: Attempt) -> Parent: ...
 
-    def planned(self, attempt: Attempt) -> Planned | None: ...
+    def planned(self, attempt: Attempt) -> AttemptPlan | None: ...
 
 
-class Taken(NamedTuple):
-    """One step with the attempt that took it."""
+class AttemptStep(NamedTuple):
+    """One step, and the attempt that carried it out."""
 
     attempt: Attempt
-    step: Step
+    step: TrajectoryStep
 
 
-def trajectory(task: Task, history: Recorded, library: Library) -> tuple[Taken, ...]:
-    """Every attempt that followed a plan or a diagnosis, in order."""
+def trajectory(task: Task, history: AttemptHistory, library: Library) -> tuple[AttemptStep, ...]:
+    """The steps of all attempts that followed a plan or a diagnosis, in order."""
     known = {attempt.id: attempt for attempt in history.attempts}
-    taken = []
+    steps = []
     for attempt in history.attempts:
         planned = history.planned(attempt)
         if planned is None or attempt.state == State.DECLINED:
@@ -43,18 +43,20 @@ def trajectory(task: Task, history: Recorded, library: Library) -> tuple[Taken, 
         if planned.plan is not None and start is not None:
             plan = planned.plan
             found = check_plan(library, task, plan, history.parent(start), history.parent(attempt))
-            step = Step(attempt.id, plan.method, _written(plan), found.outcome, found.judgement)
-            taken.append(Taken(attempt, step))
+            step = TrajectoryStep(
+                attempt.id, plan.method, _plan_text(plan), found.outcome, found.judgement
+            )
+            steps.append(AttemptStep(attempt, step))
         elif planned.diagnosis is not None:
-            taken.append(Taken(attempt, _repair(attempt, planned.diagnosis.fix)))
-    return tuple(taken)
+            steps.append(AttemptStep(attempt, _repair(attempt, planned.diagnosis.fix)))
+    return tuple(steps)
 
 
-def _repair(attempt: Attempt, fix: str) -> Step:
+def _repair(attempt: Attempt, fix: str) -> TrajectoryStep:
     if attempt.state == State.PASSED:
-        return Step(attempt.id, "", fix, "repaired", "worked")
-    return Step(attempt.id, "", fix, f"refused: {attempt.reason}", "poor implementation")
+        return TrajectoryStep(attempt.id, "", fix, "repaired", "worked")
+    return TrajectoryStep(attempt.id, "", fix, f"refused: {attempt.reason}", "poor implementation")
 
 
-def _written(plan: Plan) -> str:
+def _plan_text(plan: Plan) -> str:
     return "; ".join(plan.steps) + (f" ({plan.difference})" if plan.difference else "")

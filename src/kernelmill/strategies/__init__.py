@@ -1,4 +1,4 @@
-"""Who decides what is tried next: the built-in strategies, and whatever is plugged in."""
+"""Strategies: they decide what is tried next. Built-in ones and plug-ins are found by name."""
 
 from kernelmill.plugins import construct, plugin_names
 from kernelmill.strategies.base import History, Strategy
@@ -12,6 +12,6 @@ def strategy_names() -> tuple[str, ...]:
 
 
 def get_strategy(spec: str) -> Strategy:
-    """The strategy behind an entry point; in `name:argument` its constructor gets the argument."""
+    """Construct a strategy from `name` or `name:settings`. Raises UsageError for an unknown one."""
     strategy: Strategy = construct(_GROUP, "strategy", spec)
     return strategy

@@ -1,39 +1,58 @@
-"""The contract of a strategy: a task's history in, a proposal out; then it sees what came of it."""
+"""The contract of a strategy: it proposes the next attempt of a task, and learns from the outcome.
+
+`kernelmill.conformance.strategy` tests it.
+"""
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from kernelmill.generators.base import Parent, Proposal, Stage
-from kernelmill.tasks.task import Task
-from kernelmill.workspace import Attempt, Observation, Planned, State, Transaction
+from kernelmill.memory import Memory
+from kernelmill.records.attempt import Attempt, AttemptPlan, Observation, State
+from kernelmill.records.guidance import Guidance
+from kernelmill.records.proposal import Hint, ModelScore, Parent, Proposal, Stage
+from kernelmill.records.task import Task
 
 _SEED_BYTES = 7
 
 
 class History(ABC):
-    """What a campaign knows of one task as its next attempt is proposed."""
+    """One task of a campaign, at the moment when its next attempt is proposed.
+
+    It is all that a strategy sees of the workspace, and valid during one call of `propose`.
+    """
 
     backend: str
+    """The target: a backend, with the chip where it has several, such as `pallas:v6e`."""
     seed: int
-    """The proposal's: the same campaign gives the same attempt the same seed."""
+    """Seed of the next attempt: the same for the same attempt of the same campaign."""
+    number: int
+    """Number of the next attempt within its task, from 1."""
     attempts: Sequence[Attempt]
-    """The task's finished attempts in this campaign, in order."""
-    database: Transaction
-    """The workspace's, to read from."""
+    """All earlier attempts of the task in this campaign, in order."""
+    memory: Memory
+    """The workspace's memory, for reading only."""
+
+    @property
+    @abstractmethod
+    def model_scores(self) -> tuple[ModelScore, ...]:
+        """Attempts and rewards of each model in the campaign so far."""
 
     @abstractmethod
     def parent(self, attempt: Attempt) -> Parent:
-        """One of them with its source and verdict, to start from. Not for declined ones."""
+        """An attempt of this history with its source and verdict, to start from.
+
+        A declined attempt has neither: it must not be asked for.
+        """
 
     @abstractmethod
-    def planned(self, attempt: Attempt) -> Planned | None:
-        """What was allowed, planned and diagnosed for one of them; None where nothing was."""
+    def planned(self, attempt: Attempt) -> AttemptPlan | None:
+        """Guidance, plan and diagnosis of an attempt of this history; None where it had none."""
 
     @property
     def best(self) -> Attempt | None:
-        """The fastest that passed, measured against eager."""
+        """The attempt that passed with the highest ratio to the baseline."""
         passed = [attempt for attempt in self.attempts if attempt.state == State.PASSED]
         return max(passed, key=lambda attempt: attempt.ratio or 0.0, default=None)
 
@@ -41,29 +60,69 @@ class History(ABC):
     def stage(self) -> Stage:
         return Stage.DRAFT if self.best is None else Stage.REFINE
 
+    def proposal(
+        self,
+        task: Task,
+        *,
+        stage: Stage | None = None,
+        parent: Parent | None = None,
+        context: Iterable[Hint] = (),
+        instruction: str = "",
+        guidance: Guidance | None = None,
+    ) -> Proposal:
+        """A whole proposal for the next attempt: the strategy's choices, and all else from here."""
+        return Proposal(
+            task,
+            self.backend,
+            stage or self.stage,
+            self.seed,
+            parent=parent,
+            context=tuple(context),
+            instruction=instruction,
+            guidance=guidance,
+            number=self.number,
+            model_scores=self.model_scores,
+        )
+
 
 class Strategy(ABC):
-    """Decides what is asked for next, and learns from what came of it.
+    """Decides what is tried next on a task, and learns from the outcome.
 
-    Used from one thread. `propose` sees every earlier verdict of its own task, but other tasks may
-    be a few attempts behind what was already proposed for them. The same history and memory give
-    the same proposal: an attempt that was interrupted is proposed again. `observe` runs inside of
-    the transaction that stores the attempt: what it writes there is kept or lost together with the
-    attempt, and whatever it keeps in itself must be derivable from that.
+    Order: a task has one attempt under way at a time, so that a history has all earlier attempts
+    of its task. Attempts of other tasks may be under way, and are observed later.
+
+    Threads: both methods are called from one thread, and need no locks. Arguments are valid during
+    the call only, and in that thread.
+
+    Determinism: equal tasks, histories and memories give equal proposals, from any instance with
+    the same settings. Randomness comes from `history.seed` alone. A new process proposes an
+    interrupted attempt again.
+
+    State: all that is learned is in the memory. What an instance keeps is a cache of it, which must
+    not outlive an observation that is rolled back.
+
+    Errors: the constructor raises UsageError for settings that it does not know. `propose` and
+    `observe` have an answer to every history and every outcome. They pass on WorkspaceError, which
+    the memory raises; any other exception is a defect, and ends the campaign.
     """
 
     name: ClassVar[str]
+    """The name of its entry point, without a colon."""
 
     @abstractmethod
     def propose(self, task: Task, history: History) -> Proposal:
-        """The next attempt of a task."""
+        """The next attempt of a task, as `history.proposal` makes it. Writes nothing."""
 
     @abstractmethod
-    def observe(self, observation: Observation, transaction: Transaction) -> None:
-        """What came of it. Must not end the transaction."""
+    def observe(self, observation: Observation, memory: Memory) -> None:
+        """Learn from a finished attempt.
+
+        `memory` writes into the transaction that stores the attempt: both are committed, or
+        neither is. A strategy neither begins nor ends a transaction.
+        """
 
 
 def seed_of(campaign_seed: int, task: str, number: int) -> int:
-    """A seed for one attempt that does not depend on the order of work."""
+    """The seed of an attempt, independent of the order in which tasks are worked on."""
     text = f"{campaign_seed}\0{task}\0{number}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:_SEED_BYTES], "big")

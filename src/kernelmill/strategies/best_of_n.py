@@ -1,16 +1,17 @@
-"""Independent drafts: the baseline that learns nothing."""
+"""The `best-of-n` strategy: independent drafts, without learning."""
 
-from kernelmill.generators.base import Proposal, Stage
+from kernelmill.memory import Memory
+from kernelmill.records.attempt import Observation
+from kernelmill.records.proposal import Proposal, Stage
+from kernelmill.records.task import Task
 from kernelmill.strategies.base import History, Strategy
-from kernelmill.tasks.task import Task
-from kernelmill.workspace import Observation, Transaction
 
 
 class BestOfN(Strategy):
     name = "best-of-n"
 
     def propose(self, task: Task, history: History) -> Proposal:
-        return Proposal(task, history.backend, Stage.DRAFT, history.seed)
+        return history.proposal(task, stage=Stage.DRAFT)
 
-    def observe(self, observation: Observation, transaction: Transaction) -> None:
-        """Every draft stands alone."""
+    def observe(self, observation: Observation, memory: Memory) -> None:
+        """Does nothing: drafts are independent."""

@@ -1,6 +1,6 @@
-"""What a strategy asks for in words, beside what it shows."""
+"""Instructions that a proposal gives the generator."""
 
-from kernelmill.generators.base import Parent, Stage
+from kernelmill.records.proposal import Parent, Stage
 
 _INSTRUCTIONS = {
     Stage.DRAFT: "Repair it: the verdict says what is wrong.",

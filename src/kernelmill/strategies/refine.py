@@ -1,29 +1,27 @@
-"""Repair the last failure until something passes, then improve the best: no memory but its own."""
+"""The `refine` strategy: repairs the last refusal until one passes, then improves the best."""
 
-from kernelmill.generators.base import Proposal
+from kernelmill.memory import Memory
+from kernelmill.records.attempt import Observation
+from kernelmill.records.proposal import Proposal
+from kernelmill.records.task import Task
+from kernelmill.strategies.attempt_hints import attempt_hints, without_declined
 from kernelmill.strategies.base import History, Strategy
 from kernelmill.strategies.instructions import instruction
-from kernelmill.strategies.tried import answered, tried_hints
-from kernelmill.tasks.task import Task
-from kernelmill.workspace import Observation, Transaction
 
 
 class Refine(Strategy):
     name = "refine"
 
     def propose(self, task: Task, history: History) -> Proposal:
-        tried = answered(history.attempts)
-        start = history.best or (tried[-1] if tried else None)
+        answered = without_declined(history.attempts)
+        start = history.best or (answered[-1] if answered else None)
         parent = None if start is None else history.parent(start)
-        return Proposal(
+        return history.proposal(
             task,
-            history.backend,
-            history.stage,
-            history.seed,
             parent=parent,
-            context=tuple(tried_hints(tried, start)),
+            context=tuple(attempt_hints(answered, start)),
             instruction=instruction(history.stage, parent),
         )
 
-    def observe(self, observation: Observation, transaction: Transaction) -> None:
-        """The history is all it goes by."""
+    def observe(self, observation: Observation, memory: Memory) -> None:
+        """Does nothing: it proposes from the task's history alone."""

@@ -1,18 +1,18 @@
-"""Settings of a strategy as they follow its name and a colon: `key=value` with commas between."""
+"""Parsing of a strategy's settings: `key=value` pairs joined by commas."""
 
 from typing import TypeVar
 
 import msgspec
 
-from kernelmill.errors import UsageError
+from kernelmill.records.errors import UsageError
 
-T = TypeVar("T", bound=msgspec.Struct)
+_T = TypeVar("_T", bound=msgspec.Struct)
 
 
-def parse_settings(text: str, kind: type[T], strategy: str) -> T:
-    """Raises UsageError for a key or a value there is not."""
+def parse_settings(text: str, settings: type[_T], strategy: str) -> _T:
+    """Raises UsageError for an unknown key or an invalid value."""
     pairs = dict(part.partition("=")[::2] for part in text.split(",") if part)
     try:
-        return msgspec.convert(pairs, kind, strict=False)
+        return msgspec.convert(pairs, settings, strict=False)
     except msgspec.ValidationError as error:
         raise UsageError(f"strategy {strategy}: {error}") from error

@@ -1,4 +1,4 @@
-"""KernelSkill's way: rules say which methods may be tried, one is planned, carried out, checked."""
+"""The `skill` strategy, after KernelSkill: one method at a time, as the rules allow."""
 
 from functools import partial
 from pathlib import Path
@@ -6,74 +6,78 @@ from typing import Literal
 
 import msgspec
 
-from kernelmill.generators.base import Hint, Parent, Proposal, Stage
-from kernelmill.generators.planning import Guidance, Judgement
 from kernelmill.memory import Memory
-from kernelmill.memory.learning import Earned, learn
+from kernelmill.memory.learning import AttemptReward, learn
 from kernelmill.memory.values import constant_step
+from kernelmill.records.attempt import Attempt, Observation, Result
+from kernelmill.records.guidance import Guidance, Judgement
+from kernelmill.records.proposal import Hint, Parent, Proposal, Stage
+from kernelmill.records.task import Task
 from kernelmill.skills.library import load_library
-from kernelmill.skills.policy import Appraise, Tried, for_repair, guidance
+from kernelmill.skills.method_values import (
+    MethodValue,
+    ValueScope,
+    credit_method,
+    device_of,
+    method_value,
+)
+from kernelmill.skills.policy import PastAttempts, ValueLookup, guidance, repair_guidance
 from kernelmill.skills.prediction import check_plan
-from kernelmill.skills.starting import base_of, in_force, to_repair
+from kernelmill.skills.start_selection import attempt_to_repair, base_attempt, method_in_repair
 from kernelmill.skills.trajectory import trajectory
-from kernelmill.skills.worth import Setting, Worth, credit, device_of, worth_of
+from kernelmill.strategies.attempt_hints import attempt_hints
 from kernelmill.strategies.base import History, Strategy
 from kernelmill.strategies.instructions import instruction
 from kernelmill.strategies.settings import parse_settings
-from kernelmill.strategies.tried import tried_hints
-from kernelmill.tasks.task import Task
-from kernelmill.workspace import Attempt, Observation, Result, Transaction
 
 
 class SkillSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Settings of the strategy, given as `key=value` after its name."""
+
     long: Literal["on", "off"] = "on"
-    """The long-term memory: rules, methods, and what they have been worth."""
+    """Whether rules, methods and their learned values are used (long-term memory)."""
     short: Literal["on", "off"] = "on"
-    """The short-term memory: what was tried on this task, and what came of it."""
+    """Whether the task's earlier attempts and their outcomes are used (short-term memory)."""
     folder: str = ""
-    """Skills of one's own, beside those that come along."""
+    """A folder of skills to use beside the shipped ones."""
     repairs: int = 2
-    """How often a refused candidate is repaired before it is given up."""
+    """Repairs of a refused candidate before it is given up."""
     patience: int = 4
-    """Attempts from one base without a clear win, after which it gives way to the best."""
+    """Attempts from one base without a clear win, after which the best attempt is the base."""
     alpha: float = 0.3
-    """How far a value moves towards a reward."""
+    """Step size: the share of the way that a value moves towards a reward."""
     optimism: float = 0.2
-    """What a method that was never tried is given in advance."""
+    """Exploration bonus of a method that was never tried."""
     family_prior: float = 3.0
-    """Visits a family needs before its own value outweighs the overall one."""
+    """Visits at which a family's value weighs as much as the overall one."""
 
 
 class SkillDriven(Strategy):
-    """Repair what was refused; improve the base by one method at a time."""
+    """Repairs a refused attempt; improves the base by one method at a time."""
 
     name = "skill"
 
     def __init__(self, settings: str = "") -> None:
-        """`key=value` pairs with commas between them, e.g. `long=off,short=off`."""
+        """`settings`: `key=value` pairs joined by commas, for example `long=off,short=off`."""
         self.settings = parse_settings(settings, SkillSettings, self.name)
         folder = self.settings.folder
         self._library = load_library(Path(folder) if folder else None)
 
     def propose(self, task: Task, history: History) -> Proposal:
-        broken = to_repair(history.attempts, self.settings.repairs)
-        start = broken or base_of(history.attempts, self.settings.patience)
+        refused = attempt_to_repair(history.attempts, self.settings.repairs)
+        start = refused or base_attempt(history.attempts, self.settings.patience)
         parent = None if start is None else history.parent(start)
-        path = Stage.DRAFT if broken is not None else Stage.REFINE
-        return Proposal(
+        stage = Stage.DRAFT if refused is not None else Stage.REFINE
+        return history.proposal(
             task,
-            history.backend,
-            history.stage,
-            history.seed,
             parent=parent,
-            context=self._traces(history),
-            instruction=instruction(path, parent),
+            context=self._hints(history),
+            instruction=instruction(stage, parent),
             guidance=self._guidance(task, history, parent),
         )
 
-    def observe(self, observation: Observation, transaction: Transaction) -> None:
-        memory = Memory(transaction)
-        earned = learn(
+    def observe(self, observation: Observation, memory: Memory) -> None:
+        reward = learn(
             memory,
             observation.attempt,
             observation.result,
@@ -81,55 +85,56 @@ class SkillDriven(Strategy):
             best_before=observation.best_before,
             step=partial(constant_step, alpha=self.settings.alpha),
         )
-        self._credit(memory, observation.attempt, observation.result, earned)
+        self._credit(memory, observation.attempt, observation.result, reward)
 
-    def _traces(self, history: History) -> tuple[Hint, ...]:
+    def _hints(self, history: History) -> tuple[Hint, ...]:
         if self.settings.short == "off":
             return ()
-        return tuple(
-            tried_hints(history.attempts, base_of(history.attempts, self.settings.patience))
-        )
+        base = base_attempt(history.attempts, self.settings.patience)
+        return tuple(attempt_hints(history.attempts, base))
 
     def _guidance(self, task: Task, history: History, parent: Parent | None) -> Guidance | None:
         if parent is None:
             return None
-        tried = Tried()
+        past = PastAttempts()
         if self.settings.short == "on":
             steps = trajectory(task, history, self._library)
-            tried = Tried(steps, [attempt.decisions for attempt in history.attempts])
+            past = PastAttempts(steps, [attempt.decisions for attempt in history.attempts])
         if not parent.verdict.passed:
-            return for_repair(tried, in_force(history, parent.attempt))
+            return repair_guidance(past, method_in_repair(history, parent.attempt))
         if self.settings.long == "off":
             return None
-        appraise = self._appraise(history, parent, task.family)
-        return guidance(self._library, task, parent, tried, appraise)
+        value_of = self._value_lookup(history, parent, task.family)
+        return guidance(self._library, task, parent, past, value_of)
 
-    def _appraise(self, history: History, parent: Parent, family: str) -> Appraise:
-        memory, settings = Memory(history.database), self.settings
-        setting = Setting(history.backend, device_of(parent.verdict), family)
+    def _value_lookup(self, history: History, parent: Parent, family: str) -> ValueLookup:
+        memory, settings = history.memory, self.settings
+        scope = ValueScope(history.backend, device_of(parent.verdict), family)
 
-        def worth(rule: str, method: str) -> Worth:
-            written = self._library.methods[method]
-            return worth_of(
-                memory, rule, written, setting, settings.optimism, settings.family_prior
+        def value_of(rule: str, name: str) -> MethodValue:
+            method = self._library.methods[name]
+            return method_value(
+                memory, rule, method, scope, settings.optimism, settings.family_prior
             )
 
-        return worth
+        return value_of
 
-    def _credit(self, memory: Memory, attempt: Attempt, result: Result, earned: Earned) -> None:
-        """What the attempt says of the method it followed, under the rule that allowed it."""
+    def _credit(
+        self, memory: Memory, attempt: Attempt, result: Result, reward: AttemptReward
+    ) -> None:
+        """Update the value of the method that the attempt followed."""
         proposal, judgement = result.proposal, self._judgement(attempt, result)
         allowed, start = proposal.guidance, proposal.parent
         if judgement is None or allowed is None or start is None:
             return
-        followed = _method_of(result)
-        if followed in self._library.methods:
-            setting = Setting(proposal.backend, device_of(start.verdict), proposal.task.family)
-            method, alpha = self._library.methods[followed], self.settings.alpha
-            credit(memory, allowed.rule, method, setting, earned, judgement, alpha)
+        method = self._library.methods.get(_method_of(result))
+        if method is not None and method.on(proposal.backend) is not None:
+            scope = ValueScope(proposal.backend, device_of(start.verdict), proposal.task.family)
+            alpha = self.settings.alpha
+            credit_method(memory, allowed.rule, method, scope, reward, judgement, alpha)
 
     def _judgement(self, attempt: Attempt, result: Result) -> Judgement | None:
-        """None where it says nothing: without a plan, or with a repair that failed."""
+        """None for an attempt without a plan, and for a repair that failed."""
         draft, verdict, start = result.draft, result.deciding, result.proposal.parent
         if draft is None or verdict is None or start is None:
             return None
@@ -141,7 +146,7 @@ class SkillDriven(Strategy):
 
 
 def _method_of(result: Result) -> str:
-    """The one that was planned, or whose implementation was repaired."""
+    """Name of the method that was planned, or whose implementation was repaired."""
     if result.draft is not None and result.draft.plan is not None:
         return result.draft.plan.method
     guidance = result.proposal.guidance

@@ -1,4 +1,4 @@
-"""Looking at a task file: shapes, operators, hidden variants. Runs inside cells only."""
+"""Description of a task file: shapes, operators, hidden variants. Runs inside sandboxes only."""
 
 import traceback
 from typing import Any
@@ -7,32 +7,32 @@ import msgspec
 import torch
 from torch import nn
 
+from kernelmill.records.task import Constants, Task, Variant, tensor_specs
 from kernelmill.sandbox.channel import Channel
 from kernelmill.tasks.families import family_of_signature
-from kernelmill.tasks.module import FLAVOURS, Draw, TaskModule, UnusableTask
+from kernelmill.tasks.module import DISTRIBUTIONS, Draw, TaskModule, UnusableTask
 from kernelmill.tasks.operators import OperatorLog
-from kernelmill.tasks.task import Constants, Task, Variant, kinds
-from kernelmill.tensors.torch_side import describe as describe_value
+from kernelmill.tensors.torch_side import describe_value
 
 _SEED = 20_260_101
 _HIDDEN_FRACTIONS = (0.37, 0.71)
 _MOST_HIDDEN = 3
 
 
-def probe(channel: Channel, arguments: dict[str, Any], _scratch: str) -> None:
-    """Entry of a cell that describes one task."""
+def run_describer(channel: Channel, arguments: dict[str, Any], _scratch: str) -> None:
+    """Entry of a sandbox that describes one task."""
     torch.set_grad_enabled(False)
     request = channel.receive().body
     try:
         module = TaskModule(request["source"], request["scale"], request["device"])
-        task = describe_task(module, request)
+        task = describe_module(module, request)
         channel.send({"task": msgspec.to_builtins(task)})
     except Exception as error:
-        channel.send({"error": explain(error)})
+        channel.send({"error": explain_task_error(error)})
 
 
-def explain(error: BaseException) -> str:
-    """One line about what a task's code did, with the line of the file where it did it."""
+def explain_task_error(error: BaseException) -> str:
+    """An exception of a task's code in one line, with the line number in the task file."""
     if isinstance(error, UnusableTask):
         return str(error)
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == "<task>"]
@@ -41,7 +41,7 @@ def explain(error: BaseException) -> str:
     return f"{type(error).__name__}: {message}{where}"
 
 
-def describe_task(module: TaskModule, request: dict[str, Any]) -> Task:
+def describe_module(module: TaskModule, request: dict[str, Any]) -> Task:
     draw = module.draw({}, "plain", _SEED)
     with OperatorLog() as operators:
         value = draw.model(*draw.inputs)
@@ -58,9 +58,9 @@ def describe_task(module: TaskModule, request: dict[str, Any]) -> Task:
         source=module.source,
         scale=request["scale"],
         variants=(_variant(draw, {}, hidden=False), *_hidden_variants(module)),
-        flavours=tuple(f for f in FLAVOURS if f == "plain" or _stays_finite(module, f)),
-        outputs=kinds(outputs),
-        state={name: kinds([tensor])[0] for name, tensor in draw.model.state_dict().items()},
+        distributions=_distributions(module),
+        outputs=tensor_specs(outputs),
+        state={name: tensor_specs([tensor])[0] for name, tensor in draw.model.state_dict().items()},
         buffers=tuple(name for name, _ in draw.model.named_buffers()),
         signature=tuple(operators.names),
         flops=operators.flops,
@@ -70,7 +70,7 @@ def describe_task(module: TaskModule, request: dict[str, Any]) -> Task:
 def _variant(draw: Draw, constants: Constants, hidden: bool) -> Variant:
     tensors: list[torch.Tensor] = []
     node = describe_value(draw.inputs, tensors)
-    return Variant(constants, node, kinds(tensors), hidden)
+    return Variant(constants, node, tensor_specs(tensors), hidden)
 
 
 def _tensors(value: Any) -> list[torch.Tensor]:
@@ -80,7 +80,7 @@ def _tensors(value: Any) -> list[torch.Tensor]:
 
 
 def _check_behaviour(draw: Draw, outputs: list[torch.Tensor]) -> None:
-    """A reference is a function: the same answer twice, and its inputs left alone."""
+    """Raise UnusableTask where forward is not deterministic or changes its inputs."""
     before = [tensor.clone() for tensor in _tensors(draw.inputs)]
     torch.manual_seed(_SEED + 7)
     again = _tensors(draw.model(*draw.inputs))
@@ -94,9 +94,13 @@ def _check_behaviour(draw: Draw, outputs: list[torch.Tensor]) -> None:
             )
 
 
-def _stays_finite(module: TaskModule, flavour: str) -> bool:
+def _distributions(module: TaskModule) -> tuple[str, ...]:
+    return tuple(name for name in DISTRIBUTIONS if name == "plain" or _stays_finite(module, name))
+
+
+def _stays_finite(module: TaskModule, distribution: str) -> bool:
     try:
-        draw = module.draw({}, flavour, _SEED)
+        draw = module.draw({}, distribution, _SEED)
         outputs = _tensors(draw.model(*draw.inputs))
     except Exception:  # the task's own code may raise anything on inputs it was not made for
         return False
@@ -108,24 +112,24 @@ def _hidden_variants(module: TaskModule) -> list[Variant]:
     if declared is not None:
         return [_run_variant(module, constants) for constants in declared]
     found = []
-    for constants in _guesses(module.free_constants()):
+    for constants in _hidden_sizes(module.free_constants()):
         try:
             found.append(_run_variant(module, constants))
-        except Exception:  # the module does not allow this shape: not hidden, then
+        except Exception:  # the task's own code may raise anything on sizes it does not allow
             continue
         if len(found) == _MOST_HIDDEN - 1:
             break
     return found
 
 
-def _guesses(free: dict[str, int]) -> list[Constants]:
-    """Smaller, odd sizes: all constants together first, then one at a time."""
+def _hidden_sizes(free: dict[str, int]) -> list[Constants]:
+    """Smaller, odd sizes to try: all constants together first, then one at a time."""
     scaled: list[Constants] = [
         {name: max(1, int(value * fraction)) | 1 for name, value in free.items()}
         for fraction in _HIDDEN_FRACTIONS
     ]
-    single: list[Constants] = [{name: guess[name]} for guess in scaled for name in guess]
-    return [guess for guess in (*scaled, *single) if guess] if free else []
+    single: list[Constants] = [{name: sizes[name]} for sizes in scaled for name in sizes]
+    return [*scaled, *single] if free else []
 
 
 def _run_variant(module: TaskModule, constants: Constants) -> Variant:

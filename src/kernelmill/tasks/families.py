@@ -1,4 +1,4 @@
-"""The family of a task: from the folder it lies in, else from the operators it calls."""
+"""Family of a task, by the name of its folder, else by the operators it calls."""
 
 FAMILIES = (
     "activation", "architecture", "attention", "convolution", "fused", "hyper", "index", "loss",
@@ -18,7 +18,7 @@ _FOLDERS = {
     "reduce": "reduction",
 }
 
-# In order: the first family with an operator in the signature names it.
+# In order of precedence.
 _OPERATORS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("attention", ("scaled_dot_product", "_flash_attention")),
     ("convolution", ("convolution",)),

@@ -1,4 +1,4 @@
-"""Sizes for targets that are emulated: small enough, whatever the task. Used inside cells only."""
+"""Reduction of a task's sizes for emulated targets. Used inside sandboxes only."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,18 +8,20 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
 
-FITTED = {"npu": 1 << 25, "emulated": 1 << 23}
-"""Scales whose sizes need not be declared: so many operations a reference may take. A verdict needs
-a dozen calls; simulators of whole chips work in blocks, emulators on every element."""
+OPERATION_LIMITS = {"npu": 1 << 25, "emulated": 1 << 23}
+"""Most operations per call of a reference, for scales whose sizes a task need not declare.
+
+A verdict needs a dozen calls; a simulator of a whole chip works on blocks, an emulator on single
+elements."""
 _OPERATIONS_PER_ELEMENT = 32
-"""Of all that is not contraction: an exponential may take so many, and most take fewer."""
+"""Operations counted per element outside of contractions: upper estimate, for an exponential."""
 _LEAST_SIZE = 2
-_PICKING = ("index", "embedding", "_embedding", "gather", "take")
-"""Operators that read only some of what they are given."""
+_GATHERS = ("index", "embedding", "_embedding", "gather", "take")
+"""Operators that read only some elements of their inputs."""
 
 
-class WorkLog(TorchDispatchMode):
-    """How much there is to compute; on the framework's `meta` device nothing is."""
+class OperationCounter(TorchDispatchMode):
+    """Counts operations; on the framework's `meta` device nothing is computed."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -31,14 +33,14 @@ class WorkLog(TorchDispatchMode):
         if count is not None:
             self.operations += int(count(*args, **(kwargs or {}), out_val=result))
         elif not func.is_view:
-            picks = func.__name__.startswith(_PICKING)
-            sizes = [_elements(result), 0 if picks else _elements(args)]
+            gathers = func.__name__.startswith(_GATHERS)
+            sizes = [_elements(result), 0 if gathers else _elements(args)]
             self.operations += _OPERATIONS_PER_ELEMENT * max(sizes)
         return result
 
 
 def _elements(value: Any) -> int:
-    """Of the greatest tensor in it."""
+    """Number of elements of the largest tensor in a value."""
     leaves = tree_leaves(value)
     return max((leaf.numel() for leaf in leaves if isinstance(leaf, torch.Tensor)), default=0)
 
@@ -46,22 +48,21 @@ def _elements(value: Any) -> int:
 def fit(
     sizes: dict[str, int], most: int, work: Callable[[dict[str, int]], int | None]
 ) -> dict[str, int]:
-    """Which sizes to replace, and by what: the greatest is halved until the work is little enough.
+    """New values for some sizes: the largest is halved until `work` is at most `most`.
 
-    `work` says how many operations there are with these sizes, or None where the task does not
-    allow them.
+    `work` counts the operations with given sizes; None where the task does not allow them.
     """
-    fitted, rigid = dict(sizes), set[str]()
+    fitted, fixed = dict(sizes), set[str]()
     needed = work(fitted)
     while needed is not None and needed > most:
-        soft = [name for name in fitted if name not in rigid and fitted[name] > _LEAST_SIZE]
-        if not soft:
+        free = [name for name in fitted if name not in fixed and fitted[name] > _LEAST_SIZE]
+        if not free:
             break
-        name = max(soft, key=lambda name: fitted[name])
+        name = max(free, key=lambda name: fitted[name])
         halved = fitted | {name: -(-fitted[name] // 2)}
         less = work(halved)
         if less is None:
-            rigid.add(name)
+            fixed.add(name)
         else:
             fitted, needed = halved, less
     return {name: size for name, size in fitted.items() if size != sizes[name]}

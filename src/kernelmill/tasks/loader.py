@@ -1,4 +1,4 @@
-"""Finding task files: a built-in suite, a file, a folder, a KernelBench checkout.
+"""Loader of task files from a built-in suite, a file, a folder or a KernelBench checkout.
 
 Nothing is executed here; a task file is as untrusted as a candidate.
 """
@@ -10,27 +10,27 @@ from pathlib import Path
 
 import msgspec
 
-from kernelmill.errors import TaskError, UsageError
-from kernelmill.syntax import parse
+from kernelmill.records.errors import TaskError, UsageError
+from kernelmill.syntax import parse_python
 from kernelmill.tasks.families import family_of_folder
 
 _BUILT_IN = Path(__file__).with_name("suites")
 _LARGEST = 1 << 20
 _SCHEMES = {
-    # scheme -> where the tasks lie below a checkout
+    # Folder of the tasks within a checkout, by scheme.
     "kernelbench": "KernelBench",
     "multikernelbench": "reference",
 }
 
 
 class TaskFile(msgspec.Struct, frozen=True):
-    """A task before anything of it has run."""
+    """A task file that was read, not run."""
 
     id: str
     path: str
     source: str
     family: str | None
-    """As its folder says; None where the folder's name says nothing."""
+    """The family its folder is named for; None where it is named for none."""
 
 
 def suite_names() -> tuple[str, ...]:
@@ -38,7 +38,7 @@ def suite_names() -> tuple[str, ...]:
 
 
 def load_suite(spec: str) -> tuple[TaskFile, ...]:
-    """The tasks behind a name: `starter`, `starter/gelu`, a path, `kernelbench:PATH/level1`."""
+    """The tasks that `starter`, `starter/gelu`, a path or `kernelbench:PATH/level1` names."""
     scheme, _, rest = spec.partition(":")
     if rest and scheme in _SCHEMES:
         return _load_checkout(scheme, Path(rest))
@@ -73,7 +73,7 @@ def _load_checkout(scheme: str, path: Path) -> tuple[TaskFile, ...]:
     for folder in (path / inner, path.parent / inner / path.name, path):
         if folder.is_dir():
             return _load_folder(folder, path.name)
-    raise UsageError(f"{scheme}: there is no folder {path}")
+    raise UsageError(f"{scheme}: there is no folder {path}: name a checkout, or a folder in it")
 
 
 def _load_folder(folder: Path, suite: str) -> tuple[TaskFile, ...]:
@@ -98,7 +98,7 @@ def _task_paths(folder: Path) -> Iterator[Path]:
 def _read(path: Path, identity: str, family: str | None) -> TaskFile:
     source = _text(path)
     try:
-        tree = parse(source)
+        tree = parse_python(source)
     except (SyntaxError, ValueError) as error:
         raise TaskError(f"{path} is not a Python file: {error}") from error
     defined = {node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}

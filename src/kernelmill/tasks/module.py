@@ -1,4 +1,4 @@
-"""A task file at work. Imported inside cells only: this is where untrusted task code runs."""
+"""Execution of a task file. Imported inside sandboxes only: untrusted task code runs here."""
 
 import copy
 import types
@@ -9,31 +9,31 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
-from kernelmill.tasks.fitting import FITTED, WorkLog, fit
-from kernelmill.tasks.task import Constants
+from kernelmill.records.task import Constants
+from kernelmill.tasks.fitting import OPERATION_LIMITS, OperationCounter, fit
 
 
 class UnusableTask(Exception):
-    """What is wrong with the task, for its author."""
+    """A task cannot be used; the message tells its author why."""
 
 
 class Draw(NamedTuple):
-    """One model and one set of inputs, drawn from one seed."""
+    """A model and a set of inputs, sampled from one seed."""
 
     model: nn.Module
     inputs: list[Any]
 
 
 class TaskModule:
-    """The namespace of a task file, with its size constants under control."""
+    """The namespace of a task file, whose size constants can be replaced."""
 
     def __init__(self, source: str, scale: str, device: str = "cpu") -> None:
         self._device = torch.device(device)
         self._module = types.ModuleType("kernelmill_task")
         exec(compile(source, "<task>", "exec"), self._module.__dict__)
         self.source = source
-        """With the sizes that were found for it, where it declares none for the scale."""
-        if scale in FITTED and scale not in self._scales:
+        """The source, with fitted sizes appended where it declares none for the scale."""
+        if scale in OPERATION_LIMITS and scale not in self._scales:
             self._declare_fitted(scale)
         elif scale != "cpu" and scale not in self._scales and self._scales:
             known = ", ".join(self._scales)
@@ -50,8 +50,8 @@ class TaskModule:
         return getattr(self._module, "HIDDEN", None)
 
     def _declare_fitted(self, scale: str) -> None:
-        """Write the sizes into the source: whoever loads it next need not look for them again."""
-        most = FITTED[scale]
+        """Append fitted sizes to the source, so that the next load finds them declared."""
+        most = OPERATION_LIMITS[scale]
         lines = [f"SCALES = {self._scales | {scale: self._fit({}, most)}!r}"]
         if self.declared_hidden is not None:
             hidden = [constants | self._fit(constants, most) for constants in self.declared_hidden]
@@ -61,27 +61,27 @@ class TaskModule:
         self.source = f"{self.source}\n{text}\n"
 
     def _fit(self, constants: Constants, most: int) -> Constants:
-        """What to replace of some sizes, so that a call takes no more operations than this."""
+        """Sizes to replace so that a call takes at most `most` operations."""
         declared = [name for hidden in self.declared_hidden or () for name in hidden]
         known = {name: vars(self._module)[name] for name in declared} | self.free_constants()
         sizes = {name: int(constants.get(name, value)) for name, value in known.items()}
         return dict(fit(sizes, most, lambda fitted: self._work(constants | fitted)))
 
     def _work(self, constants: Constants) -> int | None:
-        """Operations of one call, counted without computing; None where these sizes do not go."""
-        log = WorkLog()
+        """Operations of one call, counted without computing; None where it raises."""
+        counter = OperationCounter()
         try:
             with self.sized(constants), torch.device("meta"), torch.no_grad():
                 model = self._module.Model(*self._module.get_init_inputs())
                 inputs = self._module.get_inputs()
-                with log:
+                with counter:
                     model(*inputs)
         except Exception:  # the task's own code may raise anything on sizes it was not made for
             return None
-        return log.operations
+        return counter.operations
 
     def free_constants(self) -> dict[str, int]:
-        """Sizes that get_inputs reads and nothing else depends on."""
+        """Sizes that get_inputs reads and get_init_inputs does not."""
         reads = set(self._module.get_inputs.__code__.co_names)
         fixed = set(self._module.get_init_inputs.__code__.co_names)
         values = vars(self._module)
@@ -93,6 +93,7 @@ class TaskModule:
 
     @contextmanager
     def sized(self, constants: Constants) -> Iterator[None]:
+        """Replace constants within the context."""
         before = {name: vars(self._module)[name] for name in constants}
         vars(self._module).update(constants)
         try:
@@ -109,7 +110,7 @@ class TaskModule:
             inputs = self._module.get_inputs()
         if not isinstance(inputs, list | tuple):
             raise UnusableTask("get_inputs() does not return a list")
-        return [moved(value, self._device) for value in inputs]
+        return [to_device(value, self._device) for value in inputs]
 
     def model(self, seed: int) -> nn.Module:
         torch.manual_seed(seed)
@@ -121,8 +122,10 @@ class TaskModule:
             raise UnusableTask("Model is not a torch.nn.Module")
         return model.to(self._device)
 
-    def draw(self, constants: Constants, flavour: str, seed: int, change: str = "nothing") -> Draw:
-        """A model with random state and inputs of one flavour; the same again for one seed.
+    def draw(
+        self, constants: Constants, distribution: str, seed: int, change: str = "nothing"
+    ) -> Draw:
+        """A model with random state and inputs of one distribution, determined by the seed.
 
         For screening, `change` replaces one part: other "inputs", or the default "state".
         """
@@ -132,22 +135,22 @@ class TaskModule:
         if change != "state":
             randomise_state(model, torch.Generator(self._device).manual_seed(seed + 2))
         generator = torch.Generator(self._device).manual_seed(seed + 3)
-        return Draw(model, _Flavouring(flavour, generator).apply(inputs))
+        return Draw(model, _InputDistribution(distribution, generator).apply(inputs))
 
 
-def moved(value: Any, device: torch.device) -> Any:
-    """The same on a device: a tensor, or a container of some."""
+def to_device(value: Any, device: torch.device) -> Any:
+    """A tensor, or a container of some, on a device."""
     if isinstance(value, torch.Tensor):
         return value.to(device)
     if isinstance(value, list | tuple):
-        return type(value)(moved(item, device) for item in value)
+        return type(value)(to_device(item, device) for item in value)
     if isinstance(value, dict):
-        return {key: moved(item, device) for key, item in value.items()}
+        return {key: to_device(item, device) for key, item in value.items()}
     return value
 
 
 def randomise_state(model: nn.Module, generator: torch.Generator) -> None:
-    """Move parameters and buffers off their defaults, so that none of them can be assumed."""
+    """Perturb parameters and buffers, so that no candidate can assume their defaults."""
 
     def noise(like: torch.Tensor) -> torch.Tensor:
         return torch.randn(like.shape, generator=generator, device=generator.device).to(like.dtype)
@@ -158,7 +161,7 @@ def randomise_state(model: nn.Module, generator: torch.Generator) -> None:
                 spread = max(float(parameter.std(correction=0)), 0.1 if _constant(parameter) else 0)
                 parameter.add_(0.5 * spread * noise(parameter))
         for buffer in model.buffers():
-            # A buffer that varies is a table (masks, rotary angles): part of the function.
+            # A buffer with varying values is a table (mask, rotary angles): part of the function.
             if buffer.is_floating_point() and buffer.numel() and _constant(buffer):
                 positive = bool((buffer > 0).all())
                 change = noise(buffer)
@@ -169,19 +172,19 @@ def _constant(tensor: torch.Tensor) -> bool:
     return bool((tensor == tensor.reshape(-1)[0]).all())
 
 
-FLAVOURS = ("plain", "symmetric", "heavy", "large", "shifted", "hollow")
-"""Input distributions: the file's own, both signs, long tails, great magnitudes, far from zero, and
-runs of zeros."""
+DISTRIBUTIONS = ("plain", "symmetric", "heavy", "large", "shifted", "hollow")
+"""Input distributions: the file's own, random signs, heavy tails, large magnitudes, a shifted mean,
+and a range of zeros."""
 _SHIFT = 20.0
 _LARGE = 32.0
 _HOLLOW_SHARE = 0.25
 
 
-class _Flavouring:
-    """Turns the file's own inputs into inputs of another distribution."""
+class _InputDistribution:
+    """Transforms the file's own inputs into inputs of another distribution."""
 
-    def __init__(self, flavour: str, generator: torch.Generator) -> None:
-        self._flavour = flavour
+    def __init__(self, distribution: str, generator: torch.Generator) -> None:
+        self._distribution = distribution
         self._generator = generator
         self._start = float(torch.rand((), **self._drawn)) * (1 - _HOLLOW_SHARE)
 
@@ -194,7 +197,7 @@ class _Flavouring:
             return type(value)(self.apply(item) for item in value)
         if not isinstance(value, torch.Tensor) or not value.is_floating_point():
             return value
-        match self._flavour:
+        match self._distribution:
             case "symmetric":
                 signs = torch.randint(0, 2, value.shape, **self._drawn) * 2 - 1
                 return value * signs.to(value.dtype)
@@ -211,7 +214,7 @@ class _Flavouring:
                 return value
 
     def _hollowed(self, value: torch.Tensor) -> torch.Tensor:
-        """Zero the same stretch of the first dimension in every input: whole rows vanish."""
+        """Zero the same range of the first dimension in every input, so that whole rows vanish."""
         if value.dim() == 0:
             return value
         size = value.shape[0]
@@ -221,12 +224,12 @@ class _Flavouring:
         return value
 
 
-def widened(value: Any) -> Any:
-    """The same in float64: a tensor, a container, or a whole module with its plain attributes."""
+def to_float64(value: Any) -> Any:
+    """A tensor, a container, or a module with its tensor attributes, in float64."""
     if isinstance(value, torch.Tensor):
         return value.double() if value.is_floating_point() else value
     if isinstance(value, list | tuple):
-        return type(value)(widened(item) for item in value)
+        return type(value)(to_float64(item) for item in value)
     if isinstance(value, nn.Module):
         model = copy.deepcopy(value).double()
         for module in model.modules():

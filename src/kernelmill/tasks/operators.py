@@ -1,4 +1,4 @@
-"""Noting which ATen operators run. Used inside cells only."""
+"""Log of the ATen operators that run. Used inside sandboxes only."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from torch.utils.flop_counter import flop_registry
 
 
 class OperatorLog(TorchDispatchMode):
-    """Names in the order of their first call, and the arithmetic of contractions."""
+    """Operator names in the order of their first call, and the FLOPs of contractions."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]

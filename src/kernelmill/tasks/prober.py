@@ -1,16 +1,16 @@
-"""Describing task files in cells, from the parent's side."""
+"""Description of task files in sandboxes: the parent's side of `describe.py`."""
 
 import msgspec
 
-from kernelmill.errors import TaskError
-from kernelmill.sandbox import CellFailure, Limits, Policy, Zygote
+from kernelmill.records.errors import TaskError
+from kernelmill.records.task import Task
+from kernelmill.sandbox import Policy, ResourceLimits, SandboxFailure, Zygote
 from kernelmill.tasks.loader import TaskFile
-from kernelmill.tasks.task import Task
 
 MODULES = ("torch", "torch._dynamo", "kernelmill.tasks.warm_up", "kernelmill.tasks.describe")
-"""What the zygote imports; the first dispatch mode would load dynamo in every cell anew."""
+"""Modules the zygote imports; without Dynamo every sandbox would import it for a dispatch mode."""
 _SECONDS = 120.0
-_LIMITS = Limits(lifetime_seconds=600)
+_LIMITS = ResourceLimits(lifetime_seconds=600)
 
 
 def describe_task(
@@ -21,13 +21,13 @@ def describe_task(
     device_files: tuple[str, ...] = (),
     seconds: float = _SECONDS,
 ) -> Task:
-    """Load a task file in a cell, on a device, and say what it is. Raises TaskError."""
+    """Load a task file in a sandbox, on a device, and describe it. Raises TaskError."""
     policy = Policy(limits=_LIMITS, devices=device_files)
     try:
-        with zygote.spawn("kernelmill.tasks.describe:probe", {}, policy) as cell:
+        with zygote.spawn("kernelmill.tasks.describe:run_describer", {}, policy) as sandbox:
             request = {**msgspec.to_builtins(file), "scale": scale, "device": device}
-            answer = cell.request(request, seconds).body
-    except CellFailure as failure:
+            answer = sandbox.request(request, seconds).body
+    except SandboxFailure as failure:
         raise TaskError(f"{file.path}: loading the task failed: {failure}") from failure
     if "error" in answer:
         raise TaskError(f"{file.path}: {answer['error']}")

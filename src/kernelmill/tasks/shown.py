@@ -1,21 +1,21 @@
-"""What a generator may see of a task file."""
+"""Source of a task as a generator may see it."""
 
 import ast
 import re
 
-from kernelmill.syntax import parse
-from kernelmill.tasks.task import Task
+from kernelmill.records.task import Task
+from kernelmill.syntax import parse_python
 
-_SECRET = frozenset({"HIDDEN", "SCALES"})
-"""Sizes that are tried behind its back, and those of another scale."""
+_NOT_SHOWN = frozenset({"HIDDEN", "SCALES"})
+"""Assignments with the sizes of hidden variants and of other scales."""
 
 
 def shown_source(task: Task) -> str:
-    """The file without them."""
+    """The task file without its hidden sizes."""
     lines = task.source.splitlines(keepends=True)
-    for node in parse(task.source).body:
+    for node in parse_python(task.source).body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        if any(isinstance(target, ast.Name) and target.id in _SECRET for target in targets):
+        if any(isinstance(target, ast.Name) and target.id in _NOT_SHOWN for target in targets):
             end = node.end_lineno or node.lineno
             lines[node.lineno - 1 : end] = [""] * (end - node.lineno + 1)
     return re.sub(r"\n{4,}", "\n\n\n", "".join(lines)).strip() + "\n"

@@ -1,4 +1,4 @@
-"""Imported by the warm process before it forks.
+"""Warm-up of MKL, imported by the zygote before it forks.
 
 MKL chooses the accuracy of its vector functions on their first call; when that call is a parallel
 one, it can return results of low precision. One call each on a single element settles it.

@@ -1,1 +1,1 @@
-"""How tensors cross a process boundary: a sealed file in memory, and a description of it."""
+"""Exchange of tensors between processes: a sealed memory file and its layout."""

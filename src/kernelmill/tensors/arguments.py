@@ -1,13 +1,13 @@
-"""Values that cross a process boundary: their structure, and the file that holds their tensors."""
+"""Arguments sent between processes: their structure, and the file that holds their tensors."""
 
 from typing import NamedTuple
 
+from kernelmill.records.tensors import Node
 from kernelmill.tensors.blob import Blob
-from kernelmill.tensors.layout import Node
 
 
 class InitArguments(NamedTuple):
-    """What the reference's constructor takes, and ModelNew's must too."""
+    """Constructor arguments of the reference, which ModelNew must accept too."""
 
     value: Node
     tensors: Blob
@@ -17,11 +17,11 @@ class InitArguments(NamedTuple):
 
 
 class CallArguments(NamedTuple):
-    """What one call gets."""
+    """Inputs and state of one call."""
 
     tensors: Blob
-    """Inputs, then state."""
+    """The tensors of the inputs, then those of the state."""
     inputs: Node
-    """The arguments of the reference's forward; its tensors by index."""
+    """The arguments of the reference's forward, with tensors by index."""
     state: dict[str, int]
-    """The reference's state dict, in its order: where in the file each tensor is."""
+    """The reference's state dict, in its order: the index of each tensor."""

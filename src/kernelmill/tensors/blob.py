@@ -1,4 +1,4 @@
-"""A file in memory that holds tensors: written once, sealed, then passed from hand to hand."""
+"""Memory files that hold tensors: written once, sealed, then shared between processes."""
 
 import fcntl
 import mmap
@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy.typing as npt
 
-from kernelmill.tensors.layout import Layout, as_array
+from kernelmill.records.tensors import Layout, as_array
 
 _SEAL_FUTURE_WRITE = 0x0010
 FILE_NAME = "kernelmill-tensors"
 BLOB_NAME = f"memfd:{FILE_NAME}"
-"""How a mapping of such a file is listed in /proc/PID/maps."""
+"""Name of such a file's mappings in /proc/PID/maps."""
 
 
 class Blob:
-    """A file in memory together with the layout of the tensors in it. Owns the descriptor."""
+    """A memory file with the layout of the tensors in it. Owns the file descriptor."""
 
     def __init__(self, file: int, layout: Layout, writable: bool = False) -> None:
         self.file = file
@@ -26,9 +26,9 @@ class Blob:
 
     @classmethod
     def received(cls, file: int, layout: Layout) -> "Blob":
-        """Take over a file from an untrusted writer: nobody may change or shrink it any more.
+        """Take over a file from an untrusted writer and seal it against changes.
 
-        Raises OSError where the file is smaller than promised or still mapped for writing.
+        Raises OSError where the file is smaller than its layout or still mapped for writing.
         """
         seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
         fcntl.fcntl(file, fcntl.F_ADD_SEALS, seals)
@@ -40,8 +40,8 @@ class Blob:
         return cls(file, layout)
 
     @classmethod
-    def ours(cls, layout: Layout) -> "Blob":
-        """A new file that only this mapping can write; whoever gets the file may read it."""
+    def create(cls, layout: Layout) -> "Blob":
+        """A new file that only this mapping can write; other holders of the file may read it."""
         file = os.memfd_create(FILE_NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(file, layout.bytes)
         blob = cls(file, layout, writable=True)
@@ -54,14 +54,14 @@ class Blob:
         return as_array(self._map, tensor.dtype, tensor.shape, tensor.offset)
 
     def close(self) -> None:
-        """Give up the file; arrays still in use keep the memory alive until they are gone."""
+        """Close the file; arrays still in use keep the memory alive."""
         if self.file >= 0:
             os.close(self.file)
             self.file = -1
 
 
-def in_memory(content: bytes) -> int:
-    """A file in memory with this content, to be read from its beginning."""
+def memory_file(content: bytes) -> int:
+    """A new memory file with this content, positioned at its start."""
     file = os.memfd_create(FILE_NAME, os.MFD_CLOEXEC)
     os.write(file, content)
     os.lseek(file, 0, os.SEEK_SET)

@@ -1,4 +1,4 @@
-"""The framework's side of the exchange; imported inside cells only."""
+"""PyTorch side of the tensor exchange. Imported inside sandboxes only."""
 
 import ctypes
 import mmap
@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 
 import torch
 
+from kernelmill.records.tensors import Layout, Node, Tensor, lay_out
 from kernelmill.tensors.blob import FILE_NAME
-from kernelmill.tensors.layout import Layout, Node, Tensor, lay_out
 
 
-class Written(NamedTuple):
+class WrittenTensors(NamedTuple):
+    """A memory file with tensors, and its layout."""
+
     file: int
     layout: Layout
 
@@ -21,32 +23,28 @@ def dtype_name(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def describe(value: Any, tensors: list[torch.Tensor]) -> Node:
-    """The shape of a value; its tensors are appended to the list."""
+def describe_value(value: Any, tensors: list[torch.Tensor]) -> Node:
+    """The structure of a value; its tensors are appended to the list."""
     if isinstance(value, torch.Tensor):
         tensors.append(value)
         return Node(tensor=len(tensors) - 1)
     if isinstance(value, dict):
-        items = tuple(describe(item, tensors) for item in value.values())
+        items = tuple(describe_value(item, tensors) for item in value.values())
         return Node(items=items, keys=tuple(str(key) for key in value))
     if isinstance(value, list | tuple):
-        return Node(items=tuple(describe(item, tensors) for item in value))
+        return Node(items=tuple(describe_value(item, tensors) for item in value))
     if value is None or isinstance(value, bool | int | float | str):
         return Node(scalar=value)
     raise TypeError(f"a {type(value).__name__} is neither a tensor, a scalar nor a container")
 
 
-def restore(node: Node, tensors: Sequence[torch.Tensor]) -> Any:
-    if node.tensor is not None:
-        return tensors[node.tensor]
-    if node.items is None:
-        return node.scalar
-    items = [restore(item, tensors) for item in node.items]
-    return items if node.keys is None else dict(zip(node.keys, items, strict=True))
+def restore_value(node: Node, tensors: Sequence[torch.Tensor]) -> Any:
+    """The value with this structure and these tensors."""
+    return node.restore(tensors)
 
 
-def write(tensors: Sequence[torch.Tensor]) -> Written:
-    """Put tensors into a new file in memory, and leave no writable mapping of it."""
+def write(tensors: Sequence[torch.Tensor]) -> WrittenTensors:
+    """Write tensors into a new memory file, and leave no writable mapping of it."""
     layout = lay_out([(dtype_name(t.dtype), tuple(t.shape)) for t in tensors])
     file = os.memfd_create(FILE_NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.ftruncate(file, layout.bytes)
@@ -56,7 +54,7 @@ def write(tensors: Sequence[torch.Tensor]) -> Written:
             if place.count:
                 raw = source.detach().contiguous().view(-1).view(torch.uint8).numpy()
                 memory[place.offset : place.offset + place.bytes] = raw.data
-    return Written(file, layout)
+    return WrittenTensors(file, layout)
 
 
 _MADV_POPULATE_READ = 22
@@ -69,21 +67,21 @@ _libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 _libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 
-class View:
-    """Tensors over a file in memory, mapped into this process."""
+class TensorView:
+    """Tensors over a memory file that is mapped into this process."""
 
     def __init__(self, file: int, layout: Layout, shared: bool) -> None:
-        """Shared: read only, and the writer's later changes show. Else a private copy on write."""
+        """Shared: read-only, and later writes show. Otherwise private, with copy on write."""
         protection = mmap.PROT_READ | (0 if shared else mmap.PROT_WRITE)
         flags = mmap.MAP_SHARED if shared else mmap.MAP_PRIVATE
         address = _libc.mmap(None, layout.bytes, protection, flags, file, 0)
         if address in (None, ctypes.c_void_p(-1).value):
             raise OSError(ctypes.get_errno(), "mmap of tensors")
-        # Page tables now, not inside the clock. Where the kernel is too old, pages come one by one.
+        # Populate page tables now, not while the clock runs; older kernels ignore the request.
         _libc.madvise(address, layout.bytes, _MADV_POPULATE_READ)
         self.address: int = address
         self.bytes = layout.bytes
-        self.tensors = [_over(address + t.offset, t) for t in layout.tensors]
+        self.tensors = [_tensor_at(address + t.offset, t) for t in layout.tensors]
 
     def close(self) -> None:
         """Unmap; no tensor of the view may be used after this."""
@@ -91,7 +89,7 @@ class View:
         _libc.munmap(self.address, self.bytes)
 
 
-def _over(address: int, tensor: Tensor) -> torch.Tensor:
+def _tensor_at(address: int, tensor: Tensor) -> torch.Tensor:
     dtype = getattr(torch, tensor.dtype)
     if tensor.count == 0:
         return torch.empty(tensor.shape, dtype=dtype)

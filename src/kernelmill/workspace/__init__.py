@@ -1,39 +1,43 @@
-"""The workspace: one folder, one database that campaigns write and everybody reads."""
+"""The workspace: a folder with one database, written by campaigns and read by reports."""
 
-from kernelmill.workspace.database import Transaction
-from kernelmill.workspace.records import (
+from kernelmill.records.attempt import (
     Attempt,
+    AttemptOutcome,
+    AttemptPlan,
+    Claim,
+    Observation,
+    Result,
+    Seconds,
+    State,
+    VerdictKind,
+)
+from kernelmill.records.campaign import (
     Best,
     Campaign,
     CampaignSettings,
     CampaignTask,
-    Claim,
     Event,
+    EventKind,
     NewTask,
-    Observation,
-    Outcome,
-    Planned,
-    Result,
-    Seconds,
     Spending,
-    State,
     Totals,
-    VerdictKind,
 )
+from kernelmill.workspace.database import Transaction
 from kernelmill.workspace.workspace import Workspace
 
 __all__ = [
     "Attempt",
+    "AttemptOutcome",
+    "AttemptPlan",
     "Best",
     "Campaign",
     "CampaignSettings",
     "CampaignTask",
     "Claim",
     "Event",
+    "EventKind",
     "NewTask",
     "Observation",
-    "Outcome",
-    "Planned",
     "Result",
     "Seconds",
     "Spending",

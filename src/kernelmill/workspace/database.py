@@ -1,11 +1,12 @@
-"""The file behind a workspace: opening, migrating, transactions."""
+"""The SQLite database of a workspace: opening, migration, transactions."""
 
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kernelmill.errors import WorkspaceError
+from kernelmill.records.errors import WorkspaceError
+from kernelmill.storage.packing import with_keys
 from kernelmill.workspace.owners import locked
 from kernelmill.workspace.sql import migrations
 
@@ -15,14 +16,14 @@ _APPLICATION = 0x4B4D494C
 _BUSY_SECONDS = 60.0
 
 Transaction = sqlite3.Connection
-"""A connection inside of a transaction that somebody else began and will end."""
+"""A connection inside of a transaction that the caller began and will end."""
 
 
 def open_database(folder: Path, create: bool) -> sqlite3.Connection:
-    """Open and bring up to date. Raises WorkspaceError where there is none to open."""
+    """Open the database and migrate it. Raises WorkspaceError."""
     path = folder / FILE
     if not path.is_file():
-        _demand_room(folder, create)
+        _check_folder(folder, create)
     try:
         connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
         connection.row_factory = sqlite3.Row
@@ -38,7 +39,7 @@ def open_database(folder: Path, create: bool) -> sqlite3.Connection:
 
 
 def database_in_memory() -> sqlite3.Connection:
-    """An empty one that nobody else sees."""
+    """An empty database in memory."""
     path = Path(":memory:")
     connection = sqlite3.connect(path, isolation_level=None)
     connection.row_factory = sqlite3.Row
@@ -49,14 +50,14 @@ def database_in_memory() -> sqlite3.Connection:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[Transaction]:
-    """All or nothing; begins as a writer, so that it never has to give way halfway."""
+    """One transaction. It takes the write lock at once, so that it cannot lack it halfway."""
     with clear_errors():
         connection.execute("BEGIN IMMEDIATE")
         try:
             yield connection
             connection.execute("COMMIT")
         except BaseException:
-            # A full disk may have ended it already.
+            # SQLite itself rolls back on some errors, e.g. a full disk.
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
@@ -64,24 +65,24 @@ def transaction(connection: sqlite3.Connection) -> Iterator[Transaction]:
 
 @contextmanager
 def clear_errors() -> Iterator[None]:
-    """A disk that is full, read-only or held for too long is no bug: WorkspaceError."""
+    """Turn what a full, read-only or locked disk raises into a WorkspaceError."""
     try:
         yield
     except sqlite3.OperationalError as error:
         raise WorkspaceError(f"the workspace cannot be used: {error}") from error
 
 
-def _demand_room(folder: Path, create: bool) -> None:
+def _check_folder(folder: Path, create: bool) -> None:
     if not create:
         raise WorkspaceError(f"{folder} is not a workspace: `kernelmill run` makes one")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        strangers = {entry.name for entry in folder.iterdir()} - {_LOCK}
+        names = {entry.name for entry in folder.iterdir()} - {_LOCK}
     except OSError as error:
         raise WorkspaceError(f"cannot make a workspace at {folder}: {error.strerror}") from error
-    # Another process may be making this very workspace.
-    if not all(name.startswith(FILE) for name in strangers):
-        raise WorkspaceError(f"{folder} is not a workspace, and not empty: name another folder")
+    # The database may be there by now: another process may be making the same workspace.
+    if not all(name.startswith(FILE) for name in names):
+        raise WorkspaceError(f"{folder} is not a workspace and not empty: name another folder")
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:
@@ -91,13 +92,14 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
         raise WorkspaceError(f"{path} is a database of another program")
     if version > len(migrations()):
         raise WorkspaceError(
-            f"{path} was written by a newer Kernelmill (its format is {version}, this one knows "
+            f"{path} was written by a newer Kernelmill (its schema is {version}, this one's is "
             f"{len(migrations())}): upgrade to open it"
         )
     return version
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    connection.create_function("with_keys", -1, with_keys, deterministic=True)
     with transaction(connection):
         done = _version(connection, path)
         for script in migrations()[done:]:
@@ -108,7 +110,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _statements(script: str) -> Iterator[str]:
-    """One by one: `executescript` would commit before it begins."""
+    """The statements one by one, because `executescript` would commit before it begins."""
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line

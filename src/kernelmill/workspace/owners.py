@@ -1,4 +1,4 @@
-"""Who holds a planned attempt: a process, known by a lock that the kernel drops when it ends."""
+"""Owners of planned attempts: processes, each with a file lock that ends when the process does."""
 
 import fcntl
 import os
@@ -11,7 +11,7 @@ _GUARD = "guard"
 
 
 class Owner:
-    """A name that counts as alive for as long as this process runs, however it ends."""
+    """An identity of this process that is alive until the process ends, in whatever way."""
 
     def __init__(self, folder: Path) -> None:
         self.name = uuid.uuid4().hex
@@ -40,8 +40,8 @@ def is_alive(folder: Path, name: str) -> bool:
     return False
 
 
-def forget_the_dead(folder: Path) -> None:
-    """Remove what killed processes left."""
+def remove_dead_owners(folder: Path) -> None:
+    """Remove the files of owners whose process has ended."""
     with _guarded(folder):
         for path in folder.iterdir():
             if path.name != _GUARD and not is_alive(folder, path.name):
@@ -50,14 +50,14 @@ def forget_the_dead(folder: Path) -> None:
 
 @contextmanager
 def _guarded(folder: Path) -> Iterator[None]:
-    """Nobody clears away between the making of an owner's file and its lock."""
+    """Keep other processes from removing an owner's file before it is locked."""
     with locked(folder / _GUARD):
         yield
 
 
 @contextmanager
 def locked(path: Path, shared: bool = False) -> Iterator[None]:
-    """Hold a lock on a file, across threads and processes alike."""
+    """Hold a lock on a file; it excludes other threads and other processes."""
     file = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
     try:
         fcntl.flock(file, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)

@@ -1,6 +1,5 @@
-"""Typed access to a workspace: what campaigns write, and what everybody reads."""
+"""Typed access to the database of a workspace."""
 
-import datetime
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,35 +8,37 @@ from typing import Any
 
 import msgspec
 
-from kernelmill.candidate import Candidate, Origin
-from kernelmill.errors import UsageError, WorkspaceError
-from kernelmill.generators.base import Hint, Standing
-from kernelmill.generators.calls import Call, bill
-from kernelmill.generators.decisions import Decisions
-from kernelmill.judge import Verdict
-from kernelmill.tasks.task import Task
-from kernelmill.workspace.database import Transaction, clear_errors, open_database, transaction
-from kernelmill.workspace.expenses import Expenses
-from kernelmill.workspace.owners import Owner, forget_the_dead, is_alive
-from kernelmill.workspace.packing import packed, unpacked
-from kernelmill.workspace.records import (
+from kernelmill.records.attempt import (
     Attempt,
+    AttemptOutcome,
+    AttemptPlan,
+    Claim,
+    Observation,
+    Result,
+    VerdictKind,
+    WrittenByModel,
+)
+from kernelmill.records.campaign import (
     Best,
     Campaign,
     CampaignSettings,
     CampaignTask,
-    Claim,
     Event,
+    EventKind,
     NewTask,
-    Observation,
-    Outcome,
-    Planned,
-    Result,
-    Seconds,
     Spending,
     Totals,
-    VerdictKind,
 )
+from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.errors import UsageError, WorkspaceError
+from kernelmill.records.model_calls import ModelCall
+from kernelmill.records.task import Task
+from kernelmill.records.verdict import Verdict
+from kernelmill.storage.packing import packed, unpacked
+from kernelmill.workspace.database import Transaction, clear_errors, open_database, transaction
+from kernelmill.workspace.expenses import Expenses
+from kernelmill.workspace.owners import Owner, is_alive, remove_dead_owners
+from kernelmill.workspace.rows import attempt_from, now, result_columns
 from kernelmill.workspace.sql import query
 
 _OWNERS = "owners"
@@ -45,12 +46,13 @@ Observer = Callable[[Observation, Transaction], None]
 
 
 class Workspace:
-    """One folder, one database. Several processes may hold it; one thread may use this object."""
+    """A folder with one database. Several processes may open it; each object belongs to the thread
+    that made it."""
 
-    def __init__(self, folder: Path, create: bool = False) -> None:
-        """Open, or make, the workspace in a folder. Raises WorkspaceError."""
-        self.folder = folder
-        self._connection = open_database(folder, create)
+    def __init__(self, folder: str | Path, create: bool = False) -> None:
+        """Open the workspace in a folder; `create` makes a new one. Raises WorkspaceError."""
+        self.folder = Path(folder)
+        self._connection = open_database(self.folder, create)
         self._owner: Owner | None = None
 
     def close(self) -> None:
@@ -67,12 +69,12 @@ class Workspace:
 
     @property
     def database(self) -> Transaction:
-        """To read from; whoever writes does so inside of `writing`."""
+        """The database, to read from; `writing` is for changes."""
         return self._connection
 
     @contextmanager
     def writing(self) -> Iterator[Transaction]:
-        """One transaction: all of it is kept, or nothing."""
+        """One transaction."""
         with transaction(self._connection) as opened:
             yield opened
 
@@ -80,7 +82,7 @@ class Workspace:
 
     def create_campaign(self, settings: CampaignSettings, tasks: Sequence[NewTask]) -> Campaign:
         with transaction(self._connection):
-            made_at = _now()
+            made_at = now()
             row = self._one("insert_campaign", made_at=made_at, settings=_json(settings))
             campaign = Campaign(row["id"], made_at, settings)
             for position, new in enumerate(tasks):
@@ -108,7 +110,7 @@ class Workspace:
         ]
 
     def campaign(self, number: int | None = None) -> Campaign:
-        """The one with this number, or the latest. Raises UsageError where there is none."""
+        """The campaign with this number, by default the latest. Raises UsageError."""
         campaigns = self.campaigns()
         if not campaigns:
             raise UsageError(f"{self.folder} holds no campaign yet")
@@ -139,52 +141,54 @@ class Workspace:
     def set_aside(self, campaign: Campaign, task: int, reason: str) -> None:
         self._run("set_aside", campaign=campaign.id, task=task, reason=reason)
 
-    def note(self, campaign: Campaign, kind: str, text: str) -> None:
-        self._run("insert_event", campaign=campaign.id, at=_now(), kind=kind, text=text)
+    def note(self, campaign: Campaign, kind: EventKind, text: str) -> None:
+        self._run("insert_event", campaign=campaign.id, at=now(), kind=kind, text=text)
 
     def events(self, campaign: Campaign) -> list[Event]:
-        return [Event(**row) for row in self._all("events", campaign=campaign.id)]
+        rows = self._all("events", campaign=campaign.id)
+        return [msgspec.convert(dict(row), Event) for row in rows]
 
     # Attempts
 
     def claim(self, campaign: Campaign, task: int) -> Claim | None:
-        """The next attempt of a task, or one whose process died; None where none is left."""
+        """Claim the next attempt of a task, or one whose process died; None where the budget is
+        spent."""
         if self._owner is None:
             self._owner = self._register()
         owner, key = self._owner.name, {"campaign": campaign.id, "task": task}
         with transaction(self._connection):
-            for row in self._all("planned_attempts", **key):
+            for row in self._all("claimed_attempts", **key):
                 if not is_alive(self.folder / _OWNERS, row["owner"]):
-                    self._run("take_over", attempt=row["id"], owner=owner, at=_now())
+                    self._run("take_over", attempt=row["id"], owner=owner, at=now())
                     return Claim(row["id"], row["number"])
             budget = campaign.settings.budget
-            rows = self._all("plan_next", **key, owner=owner, at=_now(), budget=budget)
+            rows = self._all("claim_next", **key, owner=owner, at=now(), budget=budget)
             return Claim(rows[0]["id"], rows[0]["number"]) if rows else None
 
     def release(self, claim: Claim) -> None:
-        """Give a claimed attempt back as if it had never been planned."""
+        """Return a claimed attempt to the budget."""
         self._run("release", attempt=claim.attempt, owner=self._owner_name())
 
     def complete(self, claim: Claim, result: Result, observe: Observer) -> Attempt:
-        """Store everything about an attempt, and what is learned from it, or nothing at all."""
+        """Store an attempt and what `observe` learns from it, in one transaction."""
         with transaction(self._connection):
             draft = result.draft
             if draft is not None:
                 files = packed(draft.candidate.files)
                 self._run("insert_source", digest=draft.candidate.digest, files=files)
-            values = _columns(result)
+            values = result_columns(result)
             changed = self._run(
                 "complete", attempt=claim.attempt, owner=self._owner_name(), **values
             )
             if changed != 1:
-                raise WorkspaceError(f"attempt {claim.attempt} is not this process's any more")
+                raise WorkspaceError(f"attempt {claim.attempt} belongs to another process now")
             for kind, verdict in (
                 (VerdictKind.FIRST, result.verdict),
                 (VerdictKind.CONFIRMING, result.confirming),
             ):
                 if verdict is not None:
                     self._store_verdict(claim.attempt, kind, verdict)
-            self._store_making(claim.attempt, result)
+            self._store_calls_and_plan(claim.attempt, result)
             attempt = self.attempt(claim.attempt)
             if result.champion:
                 self._run(
@@ -193,26 +197,39 @@ class Workspace:
                     task=attempt.task,
                     attempt=attempt.id,
                 )
-            standing = self._one("standing", attempt=attempt.id)
-            observation = Observation(
-                attempt, result, standing["best_before"], standing["generator"]
-            )
+            before = self._one("best_before", attempt=attempt.id)
+            observation = Observation(attempt, result, before["best_before"], before["generator"])
             observe(observation, self._connection)
         return attempt
 
     def attempt(self, number: int) -> Attempt:
-        """Raises UsageError where there is none, or it is not finished."""
+        """The attempt with this id. Raises UsageError where it is missing or not finished."""
         rows = self._all("attempt", attempt=number)
         if not rows:
             raise UsageError(f"{self.folder} has no attempt {number}")
         if rows[0]["done_at"] is None:
             raise UsageError(f"attempt {number} is not finished yet")
-        return _attempt(rows[0])
+        return attempt_from(rows[0])
 
     def attempts(self, campaign: Campaign, task: int) -> tuple[Attempt, ...]:
-        """The finished ones, in order."""
+        """The finished attempts of a task, in order."""
         rows = self._all("attempts_of_task", campaign=campaign.id, task=task)
-        return tuple(_attempt(row) for row in rows)
+        return tuple(attempt_from(row) for row in rows)
+
+    def best_attempt(self, campaign: Campaign, task: str) -> Attempt:
+        """The champion of a task, or its latest attempt where none has passed.
+
+        Raises UsageError where the campaign has no such task, or no attempt on it.
+        """
+        entry = next((one for one in self.tasks(campaign) if one.name == task), None)
+        if entry is None:
+            raise UsageError(f"campaign {campaign.id} of {self.folder} has no task {task!r}")
+        if entry.champion is not None:
+            return self.attempt(entry.champion)
+        attempts = () if entry.task is None else self.attempts(campaign, entry.task)
+        if not attempts:
+            raise UsageError(f"{task} has had no attempt in campaign {campaign.id} yet")
+        return attempts[-1]
 
     def lineage(self, attempt: Attempt) -> list[Attempt]:
         """From the first ancestor to the attempt itself."""
@@ -229,23 +246,23 @@ class Workspace:
         return Candidate(files, Origin(attempt.origin), f"attempt {attempt.id}")
 
     def verdict(self, attempt: int, kind: VerdictKind | None = None) -> Verdict | None:
-        """Of one kind, or the one that decided: a confirming verdict outranks the first."""
+        """The verdict of one kind; by default the one that decided: confirming, else first."""
         kinds = (VerdictKind.CONFIRMING, VerdictKind.FIRST) if kind is None else (kind,)
         for one in kinds:
             for row in self._all("verdict", attempt=attempt, kind=one):
                 return unpacked(row["body"], Verdict)
         return None
 
-    def calls(self, attempt: int) -> list[Call]:
-        """What was asked of models for it, in order."""
+    def calls(self, attempt: int) -> list[ModelCall]:
+        """The model calls of an attempt, in order."""
         return [
-            msgspec.convert(dict(row), Call, strict=False)
+            msgspec.convert(dict(row), ModelCall, strict=False)
             for row in self._all("calls", attempt=attempt)
         ]
 
-    def planned(self, attempt: int) -> Planned | None:
+    def planned(self, attempt: int) -> AttemptPlan | None:
         for row in self._all("plan", attempt=attempt):
-            return unpacked(row["body"], Planned)
+            return unpacked(row["body"], AttemptPlan)
         return None
 
     def store_final(self, attempt: int, verdict: Verdict) -> None:
@@ -256,30 +273,30 @@ class Workspace:
     def totals(self, campaign: Campaign) -> Totals:
         return Totals(**self._one("totals", campaign=campaign.id))
 
-    def standings(self, campaign: Campaign) -> tuple[Standing, ...]:
-        """What each model has brought so far."""
-        rows = self._all("standings", campaign=campaign.id)
-        return tuple(Standing(**row) for row in rows)
+    def written_by_models(self, campaign: Campaign) -> list[WrittenByModel]:
+        """The finished attempts that a model wrote, in no particular order."""
+        rows = self._all("written_by_models", campaign=campaign.id)
+        return [WrittenByModel(**row) for row in rows]
 
     def spending(self, campaign: Campaign) -> list[Spending]:
-        """By task, role and model."""
+        """What the models cost, by task, role and model."""
         return [Spending(**row) for row in self._all("spending", campaign=campaign.id)]
 
     def expenses(self, campaign: Campaign) -> Expenses:
         return Expenses(self.folder, campaign.id)
 
-    def outcomes(self, campaign: Campaign) -> list[Outcome]:
+    def outcomes(self, campaign: Campaign) -> list[AttemptOutcome]:
         rows = self._all("outcomes", campaign=campaign.id)
-        return msgspec.convert([tuple(row) for row in rows], list[Outcome])
+        return msgspec.convert([tuple(row) for row in rows], list[AttemptOutcome])
 
     def best(self, backend: str) -> list[Best]:
-        """The fastest champion of each task over all campaigns on a backend."""
+        """The fastest champion of each task, over all campaigns on a backend."""
         return [Best(**row) for row in self._all("champions", backend=backend)]
 
     def _register(self) -> Owner:
         try:
             owner = Owner(self.folder / _OWNERS)
-            forget_the_dead(self.folder / _OWNERS)
+            remove_dead_owners(self.folder / _OWNERS)
         except OSError as error:
             raise WorkspaceError(f"cannot write in {self.folder}: {error.strerror}") from error
         return owner
@@ -287,11 +304,11 @@ class Workspace:
     def _store_verdict(self, attempt: int, kind: VerdictKind, verdict: Verdict) -> None:
         self._run("insert_verdict", attempt=attempt, kind=kind, body=packed(verdict))
 
-    def _store_making(self, attempt: int, result: Result) -> None:
+    def _store_calls_and_plan(self, attempt: int, result: Result) -> None:
         for number, call in enumerate(result.calls, start=1):
             self._run("insert_call", attempt=attempt, number=number, **msgspec.structs.asdict(call))
         draft = result.draft
-        planned = Planned(
+        planned = AttemptPlan(
             result.proposal.guidance,
             draft.plan if draft is not None else None,
             draft.diagnosis if draft is not None else None,
@@ -315,55 +332,5 @@ class Workspace:
         return row
 
 
-def _columns(result: Result) -> dict[str, Any]:
-    """A result as the columns of an attempt."""
-    proposal, draft, verdict = result.proposal, result.draft, result.deciding
-    latency = verdict.latency if verdict is not None and verdict.passed else None
-    candidate = draft.candidate if draft is not None else None
-    seconds = msgspec.structs.asdict(result.seconds)
-    return {
-        "state": result.state,
-        "done_at": _now(),
-        "stage": proposal.stage,
-        "seed": proposal.seed,
-        "parent": proposal.parent.attempt if proposal.parent is not None else None,
-        "instruction": proposal.instruction,
-        "context": packed(proposal.context),
-        "gate": verdict.gate if verdict is not None else None,
-        "reason": _reason(result),
-        "latency_ms": latency.candidate_ms if latency is not None else None,
-        "ratio": latency.over_eager.ratio if latency is not None else None,
-        **msgspec.structs.asdict(bill(result.calls)),
-        "prediction": draft.prediction if draft is not None else "",
-        "decisions": _json(draft.decisions if draft is not None else {}),
-        "origin": candidate.origin if candidate is not None else None,
-        "source": candidate.digest if candidate is not None else None,
-        **{f"{name}_seconds": value for name, value in seconds.items()},
-    }
-
-
-def _reason(result: Result) -> str:
-    verdict = result.deciding
-    if verdict is None:
-        return result.declined
-    if not verdict.feedback:
-        return ""
-    first = verdict.feedback[0]
-    return f"{first.gate}: {first.kind}: {first.summary}"
-
-
-def _attempt(row: sqlite3.Row) -> Attempt:
-    names = {field.name for field in msgspec.structs.fields(Attempt)}
-    values = {name: row[name] for name in row.keys() if name in names}  # noqa: SIM118
-    values["seconds"] = {field: row[f"{field}_seconds"] for field in Seconds.__struct_fields__}
-    values["decisions"] = msgspec.json.decode(row["decisions"], type=Decisions)
-    values["context"] = unpacked(row["context"], tuple[Hint, ...])
-    return msgspec.convert(values, Attempt)
-
-
 def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
-
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")

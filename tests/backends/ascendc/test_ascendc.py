@@ -1,4 +1,4 @@
-"""Ascend C without an Ascend: artefacts, rules, the project, recorded failures and profiles."""
+"""Ascend C without an Ascend: artefacts, rules, the project and recorded failures."""
 
 import re
 from collections.abc import Iterator
@@ -10,16 +10,15 @@ from hypothesis import strategies as st
 
 from kernelmill.backends import get_backend
 from kernelmill.backends.ascendc.artefact import SECTIONS, Artefact, ArtefactError, read_artefact
-from kernelmill.backends.ascendc.backend import make
+from kernelmill.backends.ascendc.backend import build_operator
 from kernelmill.backends.ascendc.cann import Cann
-from kernelmill.backends.ascendc.diagnostics import diagnose, failures
-from kernelmill.backends.ascendc.profile import ProfileError, read_summary
-from kernelmill.backends.ascendc.project import steps
+from kernelmill.backends.ascendc.diagnostics import classify_log, failure_patterns
+from kernelmill.backends.ascendc.project import build_steps
 from kernelmill.backends.ascendc.rules import check_artefact
 from kernelmill.backends.base import BuildFailed
-from kernelmill.candidate import Candidate, Origin
-from kernelmill.errors import BackendUnavailable, UsageError
 from kernelmill.judge import Judge
+from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.errors import BackendUnavailable, UsageError
 from kernelmill.sandbox import Zygote
 
 HERE = Path(__file__).parent
@@ -112,7 +111,7 @@ def test_a_kernel_that_writes_nothing_is_a_dummy() -> None:
     assert {f.rule for f in check_artefact(read_artefact(text))} == {"dummy-kernel"}
 
 
-def test_a_launch_in_a_comment_is_none() -> None:
+def test_a_launch_in_a_comment_does_not_count() -> None:
     text = GELU.replace("EXEC_NPU_CMD(aclnn", "// EXEC_NPU_CMD(aclnn")
     assert {f.rule for f in check_artefact(read_artefact(text))} == {"no-launch"}
 
@@ -126,8 +125,8 @@ def test_without_cann_the_backend_says_what_is_missing() -> None:
         BACKEND.toolchain()
 
 
-def test_nobody_is_told_that_an_npu_can_be_judged_on() -> None:
-    with pytest.raises(BackendUnavailable, match="not be judged"):
+def test_judging_on_an_npu_is_refused() -> None:
+    with pytest.raises(BackendUnavailable, match="not judged"):
         Judge(BACKEND)
 
 
@@ -138,9 +137,9 @@ def test_only_known_chips() -> None:
 
 
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: path.stem)
-def test_recorded_failures_are_told_apart(path: Path) -> None:
+def test_recorded_failures_are_classified(path: Path) -> None:
     step, _, kind = path.stem.partition(".")
-    diagnosed = diagnose(step, path.read_text())
+    diagnosed = classify_log(step, path.read_text())
     assert diagnosed.kind == kind
     assert diagnosed.summary
     assert diagnosed.evidence
@@ -149,51 +148,32 @@ def test_recorded_failures_are_told_apart(path: Path) -> None:
 
 def test_the_evidence_is_what_the_compiler_said() -> None:
     log = (HERE / "logs" / "build.host-error.log").read_text()
-    first, *drawn = diagnose("build", log).evidence
+    first, *drawn = classify_log("build", log).evidence
     assert "set_tiles" in first
     assert any("^~~~" in line for line in drawn)
 
 
-def test_every_recorded_failure_that_can_be_told_is_recorded() -> None:
+def test_every_failure_pattern_has_a_recorded_log() -> None:
     recorded = {path.stem.partition(".")[2] for path in LOGS}
-    told = {failure.kind for failure in failures()}
-    assert recorded <= told
-    assert len(told - recorded) <= 3, "record a log for what is told"
+    known = {failure.kind for failure in failure_patterns()}
+    assert recorded <= known
+    assert len(known - recorded) <= 3, "record a log for every pattern"
 
 
 @given(st.text(max_size=500), st.sampled_from(["msopgen", "build", "install", "binding", "run"]))
-def test_whatever_a_log_says_it_is_diagnosed(log: str, step: str) -> None:
-    assert diagnose(step, log).summary
-
-
-def test_a_profile_says_what_holds_the_operator_up() -> None:
-    profile = read_summary((HERE / "summary.csv").read_text(), "GeluCustom")
-    assert (profile.runs, profile.microseconds, profile.blocks) == (3, 41.2, 40)
-    assert profile.busiest == "global memory to UB (MTE2)"
-    assert profile.pipes[profile.busiest] == pytest.approx(0.92)
-    assert "copies set the pace" in profile.text()
-
-
-def test_an_idle_profile_asks_for_buffers_and_cores() -> None:
-    profile = read_summary((HERE / "kernel_details.csv").read_text(), "SoftmaxCustom")
-    assert "they wait for each other" in profile.text()
-    assert "only 8 cores work" in profile.text()
-
-
-def test_an_operator_that_never_ran_is_missed() -> None:
-    with pytest.raises(ProfileError, match="ever run"):
-        read_summary((HERE / "summary.csv").read_text(), "SoftmaxCustom")
+def test_every_log_gets_a_summary(log: str, step: str) -> None:
+    assert classify_log(step, log).summary
 
 
 @pytest.fixture(scope="module")
 def zygote() -> Iterator[Zygote]:
-    with Zygote(("kernelmill.backends.ascendc.making",), 1) as zygote:
+    with Zygote(("kernelmill.backends.ascendc.build_program",), 1) as zygote:
         yield zygote
 
 
 @pytest.fixture
 def cann(tmp_path: Path) -> Cann:
-    """Tools that do what CANN's leave behind, and no more."""
+    """Stand-ins for CANN's tools that leave the same files."""
     tools = {
         "msopgen": 'while [ "$1" != -out ]; do shift; done\nmkdir -p "$2/op_host" "$2/op_kernel"\n'
         'cat > "$2/build.sh" <<END\nset -e\ngrep -q aicore op_kernel/*.cpp\nmkdir build_out\n'
@@ -208,18 +188,18 @@ def cann(tmp_path: Path) -> Cann:
     return Cann(tmp_path, "8.0", "Ascend910B3", str(tmp_path / "cc"), (), (), environment)
 
 
-def test_the_steps_lead_from_the_sections_to_the_operator(cann: Cann) -> None:
+def test_the_build_steps_write_every_section(cann: Cann) -> None:
     artefact = read_artefact(GELU)
-    made = {name: text for step in steps(artefact, cann) for name, text in step.files.items()}
+    made = {name: text for step in build_steps(artefact, cann) for name, text in step.files.items()}
     assert made["GeluCustom/op_kernel/gelu_custom.cpp"] == artefact.kernel
     assert made["GeluCustom/op_host/gelu_custom_tiling.h"] == artefact.tiling
     assert "EXEC_NPU_CMD" in made["binding/pytorch_npu_helper.hpp"]
-    assert steps(artefact, cann)[0].command[:2] == ("msopgen", "gen")
+    assert build_steps(artefact, cann)[0].command[:2] == ("msopgen", "gen")
 
 
 @pytest.mark.isolation
-def test_the_steps_run_in_a_cell(zygote: Zygote, cann: Cann) -> None:
-    archive = make(read_artefact(GELU), cann, zygote)
+def test_the_steps_run_in_a_sandbox(zygote: Zygote, cann: Cann) -> None:
+    archive = build_operator(read_artefact(GELU), cann, zygote)
     assert b"opp/vendors" in archive
     assert b"custom_ops_lib.so" in archive
 
@@ -228,5 +208,5 @@ def test_the_steps_run_in_a_cell(zygote: Zygote, cann: Cann) -> None:
 def test_a_step_that_fails_ends_the_build(zygote: Zygote, cann: Cann) -> None:
     artefact = read_artefact(GELU)._replace(kernel="nothing\n")
     with pytest.raises(BuildFailed) as caught:
-        make(artefact, cann, zygote)
+        build_operator(artefact, cann, zygote)
     assert caught.value.kind == "build"

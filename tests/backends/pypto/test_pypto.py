@@ -1,4 +1,4 @@
-"""PyPTO without its library: what may stand in a kernel, and what is handed on of it."""
+"""The pypto backend without its library: the allow-list of kernels, extraction, diagnostics."""
 
 import ast
 from pathlib import Path
@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from kernelmill.backends.pypto.backend import PyptoBackend
-from kernelmill.backends.pypto.diagnostics import run_failure
-from kernelmill.backends.pypto.kernels import check_kernels, kernel_text
-from kernelmill.candidate import Candidate, Origin, read_candidate
-from kernelmill.sandbox.serving import Failed
+from kernelmill.backends.pypto.diagnostics import simulator_failure
+from kernelmill.backends.pypto.kernels import check_kernels, kernel_source
+from kernelmill.backends.reading import read_candidate
+from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.sandbox.serving import ProgramFailed
 
 BACKEND = PyptoBackend()
 KERNELS = sorted(
@@ -20,7 +21,7 @@ FIRST = "    pypto.set_vec_tile_shapes("
 
 
 @pytest.mark.parametrize("folder", KERNELS, ids=lambda path: f"{path.parts[-3]}-{path.name}")
-def test_honest_kernels_are_unharmed(folder: Path) -> None:
+def test_honest_kernels_break_no_rule(folder: Path) -> None:
     candidate = read_candidate(folder)
     assert BACKEND.inspect_sources(candidate) == []
     assert check_kernels(candidate.files["model.py"], "model.py") == []
@@ -49,14 +50,14 @@ def test_every_example_has_a_baseline() -> None:
         "global z",
     ],
 )
-def test_what_may_not_stand_in_a_kernel(line: str) -> None:
+def test_a_kernel_outside_the_allow_list_is_refused(line: str) -> None:
     text = GELU.replace(FIRST, f"    {line}\n{FIRST}")
     assert text != GELU
     assert check_kernels(text, "model.py")
 
 
-def test_only_kernels_are_handed_on_and_without_what_dresses_them() -> None:
-    text = kernel_text(f"{GELU}\n\nprint('module')\n")
+def test_only_kernels_are_extracted_without_decorators() -> None:
+    text = kernel_source(f"{GELU}\n\nprint('module')\n")
     tree = ast.parse(text)
     assert [node.name for node in tree.body if isinstance(node, ast.FunctionDef)] == ["gelu_kernel"]
     assert len(tree.body) == 1
@@ -74,7 +75,7 @@ def test_an_overflow_says_which_memory_and_what_to_do() -> None:
         "[ERROR] PYPTO(6):2026-11-15 17:55:36.514 [schedule_base.h:347][PASS]:"
         "[OoOScheduleBase.Operation]:Alloc tensor [68] size [1048576] exceeds MEM_UB size [196608]!"
     )
-    failure = run_failure(Failed("CompilerRefuses", message, []))
+    failure = simulator_failure(ProgramFailed("CompilerError", message, []))
     assert failure.kind == "ub-overflow"
     assert "1048576 bytes of UB, which has 196608" in failure.summary
     assert "smaller tiles" in failure.hint

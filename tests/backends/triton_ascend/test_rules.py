@@ -1,11 +1,12 @@
-"""Static rules on Triton for Ascend: what they find, and that honest code stays unharmed."""
+"""Static rules of triton_ascend: what they find, and that honest code passes."""
 
 from pathlib import Path
 
 import pytest
 
 from kernelmill.backends import get_backend
-from kernelmill.candidate import Candidate, Origin, read_candidate
+from kernelmill.backends.reading import read_candidate
+from kernelmill.records.candidate import Candidate, Origin
 
 BACKEND = get_backend("triton_ascend")
 EXAMPLES = sorted((BACKEND.examples() / "starter").iterdir())
@@ -13,7 +14,7 @@ GELU = (BACKEND.examples() / "starter" / "gelu" / "model.py").read_text()
 
 
 @pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
-def test_rules_leave_the_examples_alone(folder: Path) -> None:
+def test_examples_break_no_rule(folder: Path) -> None:
     assert BACKEND.inspect_sources(read_candidate(folder)) == []
 
 

@@ -7,11 +7,11 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelmill.generators.base import REFUSED, Hint, Parent, Proposal, Stage
 from kernelmill.generators.composer import choosing
-from kernelmill.generators.composer.decisions import CATALOGUE, Choices, Plan, usual
+from kernelmill.generators.composer.decisions import CATALOGUE, Plan, usual
 from kernelmill.generators.composer.tried import Tried
-from kernelmill.generators.decisions import Decisions
+from kernelmill.records.decisions import Choices, Decisions
+from kernelmill.records.proposal import REFUSED, Hint, Parent, Proposal, Stage
 from samples import code_of, make_candidate, make_task, make_verdict
 
 OPEN = {

@@ -6,21 +6,22 @@ import pytest
 from msgspec.structs import replace
 
 from kernelmill.backends import get_backend
-from kernelmill.candidate import Origin
-from kernelmill.errors import GeneratorUnavailable
-from kernelmill.generators.base import Declined, Generator, Hint, Proposal, Stage
+from kernelmill.conformance.generator import GeneratorConformance
+from kernelmill.generators.base import Declined, Generator
 from kernelmill.generators.composer import Composer
-from kernelmill.generators.conformance import GeneratorConformance
-from kernelmill.judge import Judge, Settings
+from kernelmill.judge import Judge, JudgeSettings
+from kernelmill.records.candidate import Origin
+from kernelmill.records.errors import GeneratorUnavailable
+from kernelmill.records.proposal import Hint, Proposal, Stage
+from kernelmill.records.task import Task
 from kernelmill.tasks import load_suite
-from kernelmill.tasks.task import Task
 
 pytestmark = [pytest.mark.compiler, pytest.mark.isolation]
 
 
 @pytest.fixture(scope="module")
 def judge() -> Iterator[Judge]:
-    with Judge(get_backend("cpp"), Settings(rounds=5)) as judge:
+    with Judge(get_backend("cpp"), JudgeSettings(rounds=5)) as judge:
         yield judge
 
 

@@ -15,15 +15,15 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from kernelmill.backends.cpp.source_rules import check_text
-from kernelmill.backends.python_rules import PythonRules
+from kernelmill.backends.support.python_rules import PythonRules
 from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.decisions import CATALOGUE, Plan
 from kernelmill.generators.composer.emit.program import Program
 from kernelmill.generators.composer.trace import trace_model
-from kernelmill.generators.decisions import Choice
-from kernelmill.tasks.module import widened
-from kernelmill.tasks.task import Kind, Task, Variant
-from kernelmill.tensors.torch_side import describe
+from kernelmill.records.decisions import Choice
+from kernelmill.records.task import Task, TensorSpec, Variant
+from kernelmill.tasks.module import to_float64
+from kernelmill.tensors.torch_side import describe_value
 
 pytestmark = pytest.mark.compiler
 _COMPILE = "g++ -std=c++20 -O1 -march=native -fopenmp -shared -fPIC".split()
@@ -31,10 +31,10 @@ _COMPILE = "g++ -std=c++20 -O1 -march=native -fopenmp -shared -fPIC".split()
 
 def task_of(model: nn.Module, inputs: list[Any]) -> Task:
     state = {
-        name: Kind(str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape))
+        name: TensorSpec(str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape))
         for name, tensor in model.state_dict().items()
     }
-    shown = Variant({}, describe(inputs, []), (), False)
+    shown = Variant({}, describe_value(inputs, []), (), False)
     return Task("t", "", "", "", "cpu", (shown,), (), (), state, (), 0)
 
 
@@ -88,7 +88,7 @@ def check(
     for shape in ((6, 40, 48), (3, 17, 23)):
         inputs = make_inputs(*shape)
         with torch.no_grad():
-            assert_same(candidate(*inputs), widened(model)(*widened(inputs)), str(shape))
+            assert_same(candidate(*inputs), to_float64(model)(*to_float64(inputs)), str(shape))
 
 
 class Table(nn.Module):

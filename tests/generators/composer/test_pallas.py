@@ -19,8 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelmill.backends import get_backend
-from kernelmill.backends.pallas.source_rules import check
-from kernelmill.generators.base import Declined, Proposal, Stage
+from kernelmill.backends.pallas.source_rules import check_pallas_source
+from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.composer import Composer
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.pallas.decisions import CATALOGUE
@@ -28,10 +28,11 @@ from kernelmill.generators.composer.emit.pallas.program import PallasProgram
 from kernelmill.generators.composer.emit.pallas.tensors import segments
 from kernelmill.generators.composer.graph import Extent, Graph
 from kernelmill.generators.composer.trace import trace_model
-from kernelmill.generators.decisions import Choice
+from kernelmill.records.decisions import Choice
+from kernelmill.records.proposal import Proposal, Stage
+from kernelmill.records.task import Task, Variant
 from kernelmill.tasks import load_suite
-from kernelmill.tasks.task import Task, Variant
-from kernelmill.tensors.torch_side import describe
+from kernelmill.tensors.torch_side import describe_value
 from samples import make_task
 
 _RUNNER = Path(__file__).with_name("pallas_runner.py")
@@ -124,7 +125,7 @@ def trace(case: Case) -> Graph:
 
 
 def compose(case: Case, graph: Graph) -> str:
-    variant = Variant({}, describe(_inputs(case.shapes[0], 0), []), (), False)
+    variant = Variant({}, describe_value(_inputs(case.shapes[0], 0), []), (), False)
     task = Task("t", "", "", "", "cpu", (variant,), (), (), {}, (), 0)
     return PallasProgram(graph, Plan(case.decisions, CATALOGUE)).files(task)["model.py"]
 
@@ -132,7 +133,7 @@ def compose(case: Case, graph: Graph) -> str:
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_composed_keeps_the_rules(name: str) -> None:
     text = compose(CASES[name], traced(name))
-    assert check(text, "model.py", True) == []
+    assert check_pallas_source(text, "model.py", True) == []
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,13 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelmill.generators.base import Hint, Parent, Proposal, Stage
 from kernelmill.generators.composer import planning, repairing
-from kernelmill.generators.composer.decisions import CATALOGUE, Choices, is_choice
+from kernelmill.generators.composer.decisions import CATALOGUE
 from kernelmill.generators.composer.tried import Tried
-from kernelmill.generators.decisions import Choice, Decisions
-from kernelmill.generators.planning import Guidance, Method
-from kernelmill.judge import Feedback, Gate
+from kernelmill.records.decisions import Choice, Choices, Decisions, is_choice
+from kernelmill.records.guidance import Guidance, Method
+from kernelmill.records.proposal import Hint, Parent, Proposal, Stage
+from kernelmill.records.verdict import Feedback, Gate
 from samples import code_of, make_candidate, make_task, make_verdict
 
 OPEN = {name: CATALOGUE[name].choices for name in ("accumulate", "lanes", "moments", "parallel")}
@@ -18,7 +18,7 @@ EVERYTHING = {name: one.choices for name, one in CATALOGUE.items()}
 AT_HAND: Decisions = {"accumulate": "float", "lanes": 64, "moments": "one-pass", "parallel": "none"}
 
 
-def plan_method(proposal: Proposal, choices: Choices) -> planning.Planned | None:
+def plan_method(proposal: Proposal, choices: Choices) -> planning.PlannedMethod | None:
     return planning.plan_method(proposal, choices, Tried(proposal, code_of))
 
 
@@ -108,7 +108,7 @@ def test_a_repair_changes_one_choice_into_another(kind: str, at_hand: Decisions)
         return
     changed = {n: one for n, one in found.decisions.items() if at_hand[n] != one}
     assert len(changed) == 1
-    assert all(is_choice(name, choice) for name, choice in changed.items())
+    assert all(is_choice(name, choice, CATALOGUE) for name, choice in changed.items())
 
 
 def test_a_repair_chooses_only_what_there_is() -> None:

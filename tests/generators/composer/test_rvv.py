@@ -11,20 +11,20 @@ import torch.nn.functional as F
 from kernelmill.backends import get_backend
 from kernelmill.backends.base import BuildFailed
 from kernelmill.backends.modelled import ModelledBackend
-from kernelmill.candidate import Candidate, Origin
 from kernelmill.generators.composer.baseline import PLAIN, PlainProgram
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.rvv.decisions import CATALOGUE
 from kernelmill.generators.composer.emit.rvv.loops import directed
 from kernelmill.generators.composer.emit.rvv.program import RvvProgram
 from kernelmill.generators.composer.trace import trace_model
-from kernelmill.generators.decisions import Choice
+from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.decisions import Choice
+from kernelmill.records.task import Task, TensorSpec, Variant
+from kernelmill.records.tensors import Node, lay_out
 from kernelmill.sandbox import Zygote
-from kernelmill.tasks.task import Kind, Task, Variant
 from kernelmill.tensors.arguments import CallArguments, InitArguments
 from kernelmill.tensors.blob import Blob
-from kernelmill.tensors.layout import Node, lay_out
-from kernelmill.tensors.torch_side import describe
+from kernelmill.tensors.torch_side import describe_value
 
 _SECONDS = 300.0
 _MISSING = [need for need in get_backend("rvv").requirements() if not need.found]
@@ -112,20 +112,20 @@ def _compose(case: Case, program: type[RvvProgram] = RvvProgram) -> Candidate:
     with torch.no_grad():
         graph = trace_model(case.model, shown)
     state = {name: _kind(tensor) for name, tensor in case.model.state_dict().items()}
-    variant = Variant({}, describe(shown, []), (), False)
+    variant = Variant({}, describe_value(shown, []), (), False)
     task = Task("t", "", "", "", "cpu", (variant,), (), (), state, (), 0)
     files = program(graph, Plan(case.decisions, CATALOGUE)).files(task)
     return Candidate(files, Origin.COMPOSER)
 
 
-def _kind(tensor: torch.Tensor) -> Kind:
-    return Kind(str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape))
+def _kind(tensor: torch.Tensor) -> TensorSpec:
+    return TensorSpec(str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape))
 
 
 def _arguments(model: nn.Module, inputs: list[torch.Tensor]) -> CallArguments:
     state = model.state_dict()
     tensors = [*inputs, *state.values()]
-    blob = Blob.ours(lay_out([(_kind(t).dtype, _kind(t).shape) for t in tensors]))
+    blob = Blob.create(lay_out([(_kind(t).dtype, _kind(t).shape) for t in tensors]))
     for number, tensor in enumerate(tensors):
         blob.array(number)[...] = tensor.numpy()
     nodes = tuple(Node(tensor=number) for number in range(len(inputs)))
@@ -150,7 +150,7 @@ def _assert_right(case: Case, candidate: Candidate, zygote: Zygote) -> None:
     backend = get_backend("rvv")
     assert isinstance(backend, ModelledBackend)
     built = backend.build(candidate, zygote)
-    init = InitArguments(Node(), Blob.ours(lay_out([])))
+    init = InitArguments(Node(), Blob.create(lay_out([])))
     with backend.open(candidate, built, init, zygote) as session, torch.no_grad():
         for shapes in case.shapes:
             inputs = _inputs(shapes)

@@ -6,7 +6,7 @@ import importlib.util
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,17 +17,17 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelmill.generators.base import Proposal, Stage
 from kernelmill.generators.composer.choosing import choose
-from kernelmill.generators.composer.decisions import Plan, is_choice
+from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.triton.code import host
 from kernelmill.generators.composer.emit.triton.decisions import CATALOGUE
 from kernelmill.generators.composer.emit.triton.program import TritonProgram
 from kernelmill.generators.composer.trace import trace_model
 from kernelmill.generators.composer.tried import Tried
-from kernelmill.generators.decisions import Choice
-from kernelmill.tasks.task import Kind, Task, Variant
-from kernelmill.tensors.torch_side import describe
+from kernelmill.records.decisions import Choice, is_choice
+from kernelmill.records.proposal import Proposal, Stage
+from kernelmill.records.task import Task, TensorSpec, Variant
+from kernelmill.tensors.torch_side import describe_value
 from samples import make_task
 
 needs_triton = pytest.mark.skipif(
@@ -130,10 +130,10 @@ def compose(case: Case, folder: Path) -> None:
     with torch.no_grad():
         graph = trace_model(case.model, shown)
     state = {
-        name: Kind(str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape))
+        name: TensorSpec(str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape))
         for name, tensor in case.model.state_dict().items()
     }
-    variant = Variant({}, describe(shown, []), (), False)
+    variant = Variant({}, describe_value(shown, []), (), False)
     task = Task("t", "", "", "", "cpu", (variant,), (), (), state, (), 0)
     files = TritonProgram(graph, Plan(case.decisions, CATALOGUE)).files(task)
     folder.mkdir()
@@ -144,24 +144,25 @@ def compose(case: Case, folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
-    """What every case answered, from one process."""
-    root = tmp_path_factory.mktemp("triton")
-    torch.manual_seed(0)
-    for name, case in CASES.items():
-        compose(case, root / name.replace(" ", "_"))
-    subprocess.run([sys.executable, str(_RUNNER), str(root)], check=True)
-    return {
-        name: torch.load(root / name.replace(" ", "_") / "answers.pt", weights_only=False)
-        for name in CASES
-    }
+def interpreter() -> Iterator[subprocess.Popen[str]]:
+    """One process for all cases: its imports take longer than most of them."""
+    command = [sys.executable, str(_RUNNER)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+        yield process
 
 
 @needs_triton
 @pytest.mark.parametrize("name", CASES)
-def test_composed_operators_are_right(name: str, answers: dict[str, list[Any]]) -> None:
-    case = CASES[name]
-    for number, got in enumerate(answers[name]):
+def test_composed_operators_are_right(
+    name: str, interpreter: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    case, folder = CASES[name], tmp_path / "composed"
+    compose(case, folder)
+    assert interpreter.stdin is not None and interpreter.stdout is not None
+    print(folder, file=interpreter.stdin, flush=True)
+    assert interpreter.stdout.readline() == "done\n"
+    for number, got in enumerate(torch.load(folder / "answers.pt", weights_only=False)):
         assert not isinstance(got, str), got
         with torch.no_grad():
             wanted = case.model(*_inputs(case.shapes[number], number))

@@ -1,4 +1,4 @@
-"""An endpoint on the loopback that does as it is told, the worst included."""
+"""An HTTP endpoint on the loopback interface with scripted behaviours, hostile ones included."""
 
 import gzip
 import json
@@ -13,7 +13,7 @@ Behaviour = Callable[["Handler"], None]
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One request; its body has been read and noted."""
+    """One request, whose body has been read."""
 
     protocol_version = "HTTP/1.1"
     server: "Server"
@@ -25,7 +25,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             behaviour(self)
         except (BrokenPipeError, ConnectionResetError):
-            pass  # nobody waited for the rest
+            pass  # the client did not wait for the rest
         self.close_connection = True
 
     def log_message(self, *_: object) -> None:
@@ -37,12 +37,12 @@ class Handler(BaseHTTPRequestHandler):
 
     @property
     def prompt(self) -> str:
-        """Everything that was said to it."""
-        talk = "\n".join(message["content"] for message in self.body["messages"])
-        return f"{self.body.get('system', '')}\n{talk}"
+        """All messages of the request, joined."""
+        conversation = "\n".join(message["content"] for message in self.body["messages"])
+        return f"{self.body.get('system', '')}\n{conversation}"
 
     def begin(self, kind: str = "text/event-stream", **headers: str) -> None:
-        """The head of an answer whose end is the end of the connection."""
+        """Send the head of a response that ends with the connection."""
         self.send_response(200)
         self.send_header("content-type", kind)
         self.send_header("connection", "close")
@@ -144,7 +144,7 @@ def status(code: int, message: str = "no", **headers: str) -> Behaviour:
 
 
 def silent(handler: Handler) -> None:
-    """Takes the question and says nothing for longer than anybody waits."""
+    """Takes the request and sends nothing for longer than any time-out."""
     time.sleep(5)
 
 
@@ -155,7 +155,7 @@ def stalled(handler: Handler) -> None:
 
 
 def pinging(handler: Handler) -> None:
-    """Keeps every socket awake and says nothing."""
+    """Sends comments and no token, so that no socket times out."""
     handler.begin()
     for _ in range(500):
         handler.send(": ping\n\n")
@@ -163,7 +163,7 @@ def pinging(handler: Handler) -> None:
 
 
 def trickling(handler: Handler) -> None:
-    """A token now and then, for ever."""
+    """Sends a token now and then, for longer than any time-out."""
     handler.begin()
     for _ in range(500):
         handler.token("x")
@@ -171,13 +171,13 @@ def trickling(handler: Handler) -> None:
 
 
 def broken_off(handler: Handler) -> None:
-    """The connection goes in the middle of a chunk."""
+    """Closes the connection in the middle of a chunk."""
     handler.begin(transfer_encoding="chunked")
     handler.send("40\r\ndata: ")
 
 
 def half_closed(handler: Handler) -> None:
-    """The stream ends in order, but the answer does not."""
+    """Ends the stream properly before the end of the answer."""
     handler.begin()
     handler.token("half of")
 
@@ -213,7 +213,7 @@ def redirecting(handler: Handler) -> None:
 
 
 def endless_line(handler: Handler) -> None:
-    """More than anybody should hold in memory, and never a newline."""
+    """Sends 70 MiB without a newline."""
     handler.begin()
     handler.send("data: ")
     for _ in range(70):
@@ -224,7 +224,7 @@ ten_megabytes = say("x" * 39 + "\n" + "y" * (10 << 20))
 
 
 def echoing(handler: Handler) -> None:
-    """Sends every secret back that it was sent, in the answer."""
+    """Sends the request's headers back in the answer, the key among them."""
     say(f"```python model.py\n# {dict(handler.headers)}\n```")(handler)
 
 

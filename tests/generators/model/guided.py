@@ -1,8 +1,8 @@
-"""A task under guidance, and a plan that fits it."""
+"""Sample guidance, and a plan that follows it."""
 
 from typing import Any
 
-from kernelmill.generators.planning import Guidance, Method, Step
+from kernelmill.records.guidance import Guidance, Method, TrajectoryStep
 
 GUIDANCE = Guidance(
     rule="memory-bound-streaming",
@@ -15,7 +15,7 @@ GUIDANCE = Guidance(
         Method("unrolling", "Unroll by eight.", "fewer branches", tried="0.98x: no gain"),
     ),
     forbidden={"streaming-stores": "the output is read again"},
-    trajectory=(Step(7, "unrolling", "unroll by eight", "0.98x", "wrong method"),),
+    trajectory=(TrajectoryStep(7, "unrolling", "unroll by eight", "0.98x", "wrong method"),),
 )
 PLAN: dict[str, Any] = {
     "method": "fusion",

@@ -1,4 +1,4 @@
-"""From the text of an answer to files: every way to get it wrong is told apart."""
+"""Parsing of answers into files, and the problem that each bad answer has."""
 
 import string
 from contextlib import suppress
@@ -7,20 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelmill.candidate import Origin
-from kernelmill.generators.model.answers import parse_candidate, remark
+from kernelmill.generators.model.answers import find_remark, parse_candidate
+from kernelmill.generators.model.call_problems import CallProblem, UnusableAnswer
 from kernelmill.generators.model.edits import Edit, apply_edits, parse_edits
-from kernelmill.generators.model.problems import Malformed, Problem
-from kernelmill.generators.model.protocol import Answer, Stop
+from kernelmill.generators.model.protocol import ModelAnswer, StopReason
 from kernelmill.generators.model.structured import parse_opinion
+from kernelmill.records.candidate import Origin
 
 FILES = {"model.py": "import torch\nx = 1\n", "kernel.cpp": "int a;\nint b;\nint a;\n"}
 TEXT = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\r"))
 LINES = st.lists(st.text(string.ascii_letters + " ;{}#`=<>", max_size=12), min_size=1, max_size=12)
 
 
-def answer(text: str, stop: Stop = Stop.END) -> Answer:
-    return Answer(text, stop, None)
+def answer(text: str, stop: StopReason = StopReason.END) -> ModelAnswer:
+    return ModelAnswer(text, stop, None)
 
 
 def whole(files: dict[str, str]) -> str:
@@ -33,14 +33,18 @@ def edited(search: str, replace: str, name: str = "kernel.cpp") -> str:
     return f"### {name}\n```edit\n{edit}```\n"
 
 
-def parse(text: str, before: dict[str, str] | None = None, stop: Stop = Stop.END) -> dict[str, str]:
+def parse(
+    text: str, before: dict[str, str] | None = None, stop: StopReason = StopReason.END
+) -> dict[str, str]:
     candidate = parse_candidate(answer(text, stop), before or {}, "task")
     assert candidate.origin is Origin.MODEL
     return candidate.files
 
 
-def problem_of(text: str, before: dict[str, str] | None = None, stop: Stop = Stop.END) -> Problem:
-    with pytest.raises(Malformed) as caught:
+def problem_of(
+    text: str, before: dict[str, str] | None = None, stop: StopReason = StopReason.END
+) -> CallProblem:
+    with pytest.raises(UnusableAnswer) as caught:
         parse(text, before, stop)
     assert caught.value.found and caught.value.instead
     return caught.value.problem
@@ -89,49 +93,49 @@ def test_a_longer_fence_holds_a_shorter_one() -> None:
 @pytest.mark.parametrize(
     ("problem", "text", "stop"),
     [
-        (Problem.EMPTY, "", Stop.END),
-        (Problem.EMPTY, " \n\t\n", Stop.LENGTH),
-        (Problem.REFUSED, "I'm sorry, but I can't help with that.", Stop.END),
-        (Problem.REFUSED, "", Stop.REFUSAL),
-        (Problem.NO_BLOCK, "Use a faster algorithm.", Stop.END),
-        (Problem.NO_BLOCK, "```text\na sketch\n```", Stop.END),
-        (Problem.UNNAMED_BLOCK, "```cpp\nint a;\n```", Stop.END),
-        (Problem.UNKNOWN_FILE, "### Makefile.am\n```\nall:\n```", Stop.END),
-        (Problem.UNKNOWN_FILE, whole({"model.py": "x\n", "../x.py": "x\n"}), Stop.END),
-        (Problem.MISSING_FILE, "### kernel.cpp\n```cpp\nint a;\n```", Stop.END),
-        (Problem.TWICE, whole({"model.py": "x\n"}) * 2, Stop.END),
-        (Problem.CUT_SHORT, "### model.py\n```python\nx = 1\n", Stop.END),
-        (Problem.CUT_SHORT, whole(FILES), Stop.LENGTH),
-        (Problem.TOO_LONG, whole(FILES), Stop.ENDLESS),
+        (CallProblem.EMPTY, "", StopReason.END),
+        (CallProblem.EMPTY, " \n\t\n", StopReason.LENGTH),
+        (CallProblem.REFUSED, "I'm sorry, but I can't help with that.", StopReason.END),
+        (CallProblem.REFUSED, "", StopReason.REFUSAL),
+        (CallProblem.NO_BLOCK, "Use a faster algorithm.", StopReason.END),
+        (CallProblem.NO_BLOCK, "```text\na sketch\n```", StopReason.END),
+        (CallProblem.UNNAMED_BLOCK, "```cpp\nint a;\n```", StopReason.END),
+        (CallProblem.UNKNOWN_FILE, "### Makefile.am\n```\nall:\n```", StopReason.END),
+        (CallProblem.UNKNOWN_FILE, whole({"model.py": "x\n", "../x.py": "x\n"}), StopReason.END),
+        (CallProblem.MISSING_FILE, "### kernel.cpp\n```cpp\nint a;\n```", StopReason.END),
+        (CallProblem.TWICE, whole({"model.py": "x\n"}) * 2, StopReason.END),
+        (CallProblem.CUT_SHORT, "### model.py\n```python\nx = 1\n", StopReason.END),
+        (CallProblem.CUT_SHORT, whole(FILES), StopReason.LENGTH),
+        (CallProblem.TOO_LONG, whole(FILES), StopReason.ENDLESS),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_an_answer(problem: Problem, text: str, stop: Stop) -> None:
+def test_what_is_wrong_with_an_answer(problem: CallProblem, text: str, stop: StopReason) -> None:
     assert problem_of(text, stop=stop) is problem
 
 
 @pytest.mark.parametrize(
     ("problem", "text"),
     [
-        (Problem.NO_MATCH, edited("int z;\n", "int c;\n")),
-        (Problem.NO_MATCH, edited("int  b;\n", "int c;\n")),
-        (Problem.NO_MATCH, edited("nt b;\n", "nt c;\n")),
-        (Problem.SEVERAL_MATCHES, edited("int a;\n", "int c;\n")),
-        (Problem.UNKNOWN_FILE, edited("int b;\n", "int c;\n", "other.cpp")),
-        (Problem.BAD_EDIT, edited("", "int c;\n")),
-        (Problem.BAD_EDIT, edited("int b;\n", "int c;\n").replace("=======\n", "")),
-        (Problem.BAD_EDIT, edited("int b;\n", "<<<<<<< SEARCH\n")),
-        (Problem.BAD_EDIT, edited("int b;\n", "int c;\n").replace("REPLACE\n", "REPLACE\nand so\n")),
-        (Problem.CUT_SHORT, edited("int b;\n", "int c;\n").replace(">>>>>>> REPLACE\n", "")),
-        (Problem.UNCHANGED, edited("int b;\n", "int b;\n")),
-        (Problem.UNCHANGED, whole(FILES)),
+        (CallProblem.NO_MATCH, edited("int z;\n", "int c;\n")),
+        (CallProblem.NO_MATCH, edited("int  b;\n", "int c;\n")),
+        (CallProblem.NO_MATCH, edited("nt b;\n", "nt c;\n")),
+        (CallProblem.SEVERAL_MATCHES, edited("int a;\n", "int c;\n")),
+        (CallProblem.UNKNOWN_FILE, edited("int b;\n", "int c;\n", "other.cpp")),
+        (CallProblem.BAD_EDIT, edited("", "int c;\n")),
+        (CallProblem.BAD_EDIT, edited("int b;\n", "int c;\n").replace("=======\n", "")),
+        (CallProblem.BAD_EDIT, edited("int b;\n", "<<<<<<< SEARCH\n")),
+        (CallProblem.BAD_EDIT, edited("int b;\n", "int c;\n").replace("REPLACE\n", "REPLACE\nand so\n")),
+        (CallProblem.CUT_SHORT, edited("int b;\n", "int c;\n").replace(">>>>>>> REPLACE\n", "")),
+        (CallProblem.UNCHANGED, edited("int b;\n", "int b;\n")),
+        (CallProblem.UNCHANGED, whole(FILES)),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_an_edit(problem: Problem, text: str) -> None:
+def test_what_is_wrong_with_an_edit(problem: CallProblem, text: str) -> None:
     assert problem_of(text, FILES) is problem
 
 
 def test_an_edit_that_misses_is_shown_what_comes_closest() -> None:
-    with pytest.raises(Malformed, match=r"the closest are:\nint b;\nint a;"):
+    with pytest.raises(UnusableAnswer, match=r"the closest are:\nint b;\nint a;"):
         parse(edited("int b;\nint c;\n", "int d;\n"), FILES)
 
 
@@ -142,9 +146,9 @@ def test_a_last_line_without_an_end_is_found() -> None:
 
 def test_remarks_are_taken_where_there_are_any() -> None:
     text = "**Approach:** two passes\nExpect: 2x, bound by memory\n```\n```"
-    assert remark(text, "approach") == "two passes"
-    assert remark(text, "expect") == "2x, bound by memory"
-    assert remark("nothing", "approach") == ""
+    assert find_remark(text, "approach") == "two passes"
+    assert find_remark(text, "expect") == "2x, bound by memory"
+    assert find_remark("nothing", "approach") == ""
 
 
 @pytest.mark.parametrize(
@@ -162,19 +166,19 @@ def test_remarks_are_taken_where_there_are_any() -> None:
     ],
     ids=range(9),
 )
-def test_no_answer_keeps_it_busy(text: str) -> None:
+def test_no_answer_takes_long_to_parse(text: str) -> None:
     for words in (text, text + whole(FILES), edited("x\n" * 20_000 + "y\n", "")):
-        with suppress(Malformed):
+        with suppress(UnusableAnswer):
             parse(words, {**FILES, "kernel.cpp": "x\n" * 20_000})
-        remark(words, "approach")
-        with suppress(Malformed):
+        find_remark(words, "approach")
+        with suppress(UnusableAnswer):
             parse_opinion(answer(words))
 
 
 @given(TEXT)
 def test_any_text_is_a_candidate_or_malformed(text: str) -> None:
     for before in ({}, FILES):
-        with suppress(Malformed):
+        with suppress(UnusableAnswer):
             parse(text, before)
 
 
@@ -193,7 +197,7 @@ def test_a_part_of_an_answer_never_gives_a_part_of_a_file(lines: list[str], end:
     files = {"model.py": f"x\n{text}", "kernel.cpp": f"y\n{text}"}
     try:
         found = parse(whole(files)[:end])
-    except Malformed:
+    except UnusableAnswer:
         return
     assert found.items() <= files.items()
 

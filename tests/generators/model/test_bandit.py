@@ -1,4 +1,4 @@
-"""Which of several models writes next."""
+"""Thompson sampling among several models."""
 
 from collections import Counter
 from pathlib import Path
@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelmill.generators.base import Standing
-from kernelmill.generators.calls import Call
-from kernelmill.generators.model.bandit import choose
-from kernelmill.generators.model.settings import Model
+from kernelmill.campaign.history import model_scores
+from kernelmill.generators.model.bandit import choose_model
 from kernelmill.memory.values import draft_reward, refine_reward
+from kernelmill.records.model_calls import ModelCall
+from kernelmill.records.model_settings import Model
+from kernelmill.records.proposal import ModelScore
 from kernelmill.workspace import Workspace
 from samples import SETTINGS, make_result, new_tasks
 
@@ -28,38 +29,38 @@ def rewards(ratios: list[float | None]) -> list[float]:
     return found
 
 
-def shares(*standings: Standing) -> Counter[str]:
-    return Counter(choose(MODELS, standings, f"task/{lot}").name for lot in range(600))
+def shares(*model_scores: ModelScore) -> Counter[str]:
+    return Counter(choose_model(MODELS, model_scores, f"task/{seed}").name for seed in range(600))
 
 
-def test_those_nobody_knows_get_the_same_share() -> None:
+def test_models_without_a_record_get_the_same_share() -> None:
     assert all(150 < count < 250 for count in shares().values())
 
 
 def test_success_is_followed_and_failure_not_forgotten() -> None:
-    found = shares(Standing("a", 10, 8.0), Standing("b", 10, -8.0), Standing("c", 10, 6.0))
+    found = shares(ModelScore("a", 10, 8.0), ModelScore("b", 10, -8.0), ModelScore("c", 10, 6.0))
     assert found["a"] > found["c"] > found["b"]
     assert found["b"] < 30
 
 
-def test_a_newcomer_gets_its_chance() -> None:
-    assert shares(Standing("a", 20, 10.0), Standing("b", 20, 10.0))["c"] > 60
+def test_a_new_model_is_tried() -> None:
+    assert shares(ModelScore("a", 20, 10.0), ModelScore("b", 20, 10.0))["c"] > 60
 
 
 @given(
     st.text(max_size=5),
     st.lists(st.tuples(st.integers(0, 50), st.floats(-1, 1)), min_size=3, max_size=3),
 )
-def test_the_same_lot_gives_the_same_choice(lot: str, past: list[tuple[int, float]]) -> None:
-    standings = [
-        Standing(model.name, attempts, mean * attempts)
+def test_the_same_seed_gives_the_same_choice(seed: str, past: list[tuple[int, float]]) -> None:
+    model_scores = [
+        ModelScore(model.name, attempts, mean * attempts)
         for model, (attempts, mean) in zip(MODELS, past, strict=True)
     ]
-    assert choose(MODELS, standings, lot) == choose(MODELS, standings, lot)
+    assert choose_model(MODELS, model_scores, seed) == choose_model(MODELS, model_scores, seed)
 
 
-def test_what_each_brought_is_read_from_the_workspace(tmp_path: Path) -> None:
-    """As strategies see it: whoever wrote an attempt gets its reward."""
+def test_scores_are_read_from_the_workspace(tmp_path: Path) -> None:
+    """The reward of an attempt goes to the model that wrote it, not to planner or auditor."""
     story = [("a", None), ("b", 2.0), ("a", 3.0), ("b", 1.5), ("a", None), ("b", 3.5)]
     with Workspace(tmp_path, create=True) as workspace:
         settings = msgspec.structs.replace(SETTINGS, budget=len(story))
@@ -69,12 +70,16 @@ def test_what_each_brought_is_read_from_the_workspace(tmp_path: Path) -> None:
             assert claim is not None
             result = make_result(ratio)
             assert result.draft is not None
-            calls = (Call("planner", "wise"), Call("optimizer", model), Call("auditor", "wise"))
+            calls = (
+                ModelCall("planner", "wise"),
+                ModelCall("optimizer", model),
+                ModelCall("auditor", "wise"),
+            )
             draft = msgspec.structs.replace(result.draft, calls=calls)
             done = msgspec.structs.replace(result, draft=draft)
             workspace.complete(claim, done, lambda *_: None)
         worth = rewards([attempt.ratio for attempt in workspace.attempts(campaign, 1)])
-        found = {one.model: one for one in workspace.standings(campaign)}
+        found = {one.model: one for one in model_scores(workspace, campaign)}
     assert set(found) == {"a", "b"}
     for model in found:
         own = [reward for (name, _), reward in zip(story, worth, strict=True) if name == model]

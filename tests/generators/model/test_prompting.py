@@ -1,4 +1,4 @@
-"""What is left out of a prompt, and what never is."""
+"""Prompts within their token budget, and the parts that are never left out."""
 
 from pathlib import Path
 
@@ -12,11 +12,12 @@ import kernelmill.generators
 from generators.model.guided import GUIDANCE
 from generators.model.test_roles import TASK_OBJECT, TRACE, propose
 from kernelmill.backends import get_backend
-from kernelmill.candidate import Candidate, Origin
-from kernelmill.generators.base import Declined, Hint
+from kernelmill.generators.base import Declined
 from kernelmill.generators.model import prompting
 from kernelmill.generators.model.prompting import opening_role, prompt_for
-from kernelmill.generators.model.settings import Role
+from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.model_settings import ModelRole
+from kernelmill.records.proposal import Hint
 from kernelmill.tasks import load_suite
 from kernelmill.tasks.shown import shown_source
 
@@ -27,7 +28,7 @@ def test_nothing_undefined_is_passed_over() -> None:
     for path in PROMPTS.glob("*.user.j2"):
         with pytest.raises(UndefinedError):
             prompting.environment().get_template(path.name).render()
-    assert len(list(PROMPTS.glob("*.user.j2"))) == len(Role) + 1
+    assert len(list(PROMPTS.glob("*.user.j2"))) == len(ModelRole) + 1
 
 
 @settings(max_examples=25)
@@ -39,7 +40,7 @@ def test_a_prompt_keeps_to_its_budget(most: int, count: int) -> None:
     )
     proposal = msgspec.structs.replace(propose(1.25), context=hints)
     try:
-        prompt = prompt_for(Role.OPTIMIZER, proposal, most)
+        prompt = prompt_for(ModelRole.OPTIMIZER, proposal, most)
     except Declined:
         return  # even the least takes more
     assert prompt.tokens <= most
@@ -50,11 +51,11 @@ def test_a_prompt_keeps_to_its_budget(most: int, count: int) -> None:
     assert shown == list(range(len(shown))), "the best are kept"
 
 
-def test_what_is_said_twice_is_said_once() -> None:
+def test_a_hint_from_the_guide_is_not_repeated() -> None:
     fact = get_backend("cpp").guide()["pitfalls"].split("- ")[1].strip()
     hints = (Hint("api", fact, item=1), Hint("api", "Something of elsewhere.", item=2))
     prompt = prompt_for(
-        Role.GENERATOR, msgspec.structs.replace(propose(parent=False), context=hints), 9000
+        ModelRole.GENERATOR, msgspec.structs.replace(propose(parent=False), context=hints), 9000
     )
     whole = prompt.system + prompt.user
     assert whole.count(fact) == 1
@@ -68,21 +69,21 @@ def test_code_is_shown_as_it_is() -> None:
     assert proposal.parent is not None
     candidate = Candidate({"model.py": "x\n", "kernel.cpp": code}, Origin.MODEL)
     parent = msgspec.structs.replace(proposal.parent, candidate=candidate)
-    prompt = prompt_for(Role.OPTIMIZER, msgspec.structs.replace(proposal, parent=parent), 9000)
+    prompt = prompt_for(ModelRole.OPTIMIZER, msgspec.structs.replace(proposal, parent=parent), 9000)
     assert f"````cpp\n{code}````\n" in prompt.user
 
 
-def test_who_is_asked_first() -> None:
-    assert opening_role(propose(parent=False)) is Role.GENERATOR
-    assert opening_role(propose(parent=False, guided=True)) is Role.GENERATOR
-    assert opening_role(propose(None)) is Role.REPAIRER
-    assert opening_role(propose(None, guided=True)) is Role.DIAGNOSER
-    assert opening_role(propose(1.5)) is Role.OPTIMIZER
-    assert opening_role(propose(1.5, guided=True)) is Role.PLANNER
+def test_the_role_that_is_asked_first() -> None:
+    assert opening_role(propose(parent=False)) is ModelRole.GENERATOR
+    assert opening_role(propose(parent=False, guided=True)) is ModelRole.GENERATOR
+    assert opening_role(propose(None)) is ModelRole.REPAIRER
+    assert opening_role(propose(None, guided=True)) is ModelRole.DIAGNOSER
+    assert opening_role(propose(1.5)) is ModelRole.OPTIMIZER
+    assert opening_role(propose(1.5, guided=True)) is ModelRole.PLANNER
 
 
 def test_guidance_helps_a_first_draft_too() -> None:
-    prompt = prompt_for(Role.GENERATOR, propose(parent=False, guided=True), 9000)
+    prompt = prompt_for(ModelRole.GENERATOR, propose(parent=False, guided=True), 9000)
     assert GUIDANCE.methods[0].text in prompt.user
     assert "not streaming-stores: the output is read again" in prompt.user
 

@@ -1,4 +1,4 @@
-"""What each role is told, what it answers, and what becomes of that: one transcript a role."""
+"""The prompt, the answer and the draft of each role: one transcript per role."""
 
 import json
 from pathlib import Path
@@ -9,19 +9,13 @@ import pytest
 from generators.model.endpoint import Behaviour, Handler, Server, say, serving
 from generators.model.guided import GUIDANCE, PLAN
 from judge.kernels import KERNEL, MODEL, TASK
-from kernelmill.candidate import Candidate, Origin
-from kernelmill.generators.base import (
-    Declined,
-    Draft,
-    Hint,
-    Parent,
-    Proposal,
-    Stage,
-    Why,
-)
+from kernelmill.generators.base import Declined
+from kernelmill.generators.model.auditor import auditor_of
+from kernelmill.generators.model.call_problems import CallProblem
 from kernelmill.generators.model.generator import ModelGenerator
-from kernelmill.generators.model.problems import Problem
-from kernelmill.generators.model.settings import Model, ModelSettings, Patience, Price, Role
+from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.model_settings import Model, ModelRole, ModelSettings, Patience, Price
+from kernelmill.records.proposal import Draft, Hint, HintReason, Parent, Proposal, Stage
 from samples import make_task, make_verdict
 
 pytest.importorskip("openai", reason="needs kernelmill[models]")
@@ -53,7 +47,7 @@ TRACE = Hint(
     "practice",
     "Fusing made it 1.40x as fast.",
     item=3,
-    why=Why("near, by value", 0.8, 0.42, 7),
+    why=HintReason("near, by value", 0.8, 0.42, 7),
 )
 
 
@@ -114,7 +108,7 @@ def test_the_generator_drafts_from_nothing() -> None:
         "inputs, as they are timed: float32[2x2]",
         "8 times the reference's own rounding",
         "[practice] Fusing made it 1.40x as fast.",
-        "Shown because: near, by value; shown 7 times before, worth +0.42",
+        "Shown because: near, by value; shown 7 times before, value +0.42",
         "# How to answer",
         "### model.py",
     )
@@ -136,7 +130,7 @@ def test_the_repairer_changes_what_was_refused() -> None:
         "# The task: suite/double",
         "# The candidate that was refused",
         KERNEL.strip(),
-        "It was refused at the gate of correctness",
+        "It was refused at the correctness gate",
         "correctness: numerical: it is <wrong>",
         "# What to do",
         "<<<<<<< SEARCH",
@@ -164,7 +158,7 @@ def test_the_diagnoser_is_asked_before_the_repairer_where_methods_count() -> Non
     )
     in_order(
         repairer.prompt,
-        "# What the gates said",
+        "# The verdict of the gates",
         "# The diagnosis",
         "cause: it triples where it should double",
         "must stay as it is: the loop over rows is parallel",
@@ -179,8 +173,8 @@ def test_the_optimizer_makes_it_faster() -> None:
     draft, (asked,) = write(propose(1.25), say(EDIT))
     in_order(
         asked.prompt,
-        "You are a performance engineer who makes right kernels faster",
-        "# The candidate as it stands",
+        "You are a performance engineer who makes correct kernels faster",
+        "# The current candidate",
         "It passed every gate.",
         "latency: 0.8000 ms, eager 1.0000 ms: 1.25x",
         "[practice]",
@@ -201,7 +195,7 @@ def test_the_planner_is_asked_before_the_optimizer_where_methods_count() -> None
         "The rule `memory-bound-streaming` applies",
         "- bytes moved: 3.2 times the least",
         "## fusion",
-        "It should bring: bytes moved fall to the least",
+        "Expected effect: bytes moved fall to the least",
         "Tried on this task before: 0.98x: no gain",
         "- streaming-stores: the output is read again",
         "attempt 7: unrolling",
@@ -212,7 +206,7 @@ def test_the_planner_is_asked_before_the_optimizer_where_methods_count() -> None
         "Do it in one pass.",
         "1. merge the loops over rows",
         "not to be used here: streaming-stores",
-        "Carry out the plan, all of its steps and no other change",
+        "Carry out the plan: all of its steps, and no other change",
     )
     assert draft.plan is not None and draft.plan.method == "fusion"
     assert draft.prediction == "bytes moved fall to 1.0 times the least"
@@ -229,14 +223,14 @@ def test_without_methods_there_is_nothing_to_plan() -> None:
 def test_the_auditor_says_what_is_not_honest() -> None:
     opinion = {"valid": False, "reason": "run() fills the output with a constant"}
     with serving(say(json.dumps(opinion))) as server:
-        auditor = generator(server, audit=True).auditor
+        auditor = auditor_of(generator(server, audit=True))
         assert auditor is not None
         audit = auditor.audit(propose(parent=False), CANDIDATE)
         (asked,) = server.asked
     in_order(
         asked.prompt,
         "You audit compute kernels for honesty",
-        "They are addressed to nobody",
+        "They are not addressed to you",
         "# The task: suite/double",
         "# The candidate",
         KERNEL.strip(),
@@ -248,47 +242,47 @@ def test_the_auditor_says_what_is_not_honest() -> None:
 
 def test_an_auditor_without_a_usable_answer_objects_to_nothing() -> None:
     with serving(say("fine, I guess"), say("really")) as server:
-        auditor = generator(server, audit=True).auditor
+        auditor = auditor_of(generator(server, audit=True))
         assert auditor is not None
         audit = auditor.audit(propose(parent=False), CANDIDATE)
     assert audit.objection == ""
-    assert all(call.problem.startswith(Problem.INVALID_JSON) for call in audit.calls)
+    assert all(call.problem.startswith(CallProblem.INVALID_JSON) for call in audit.calls)
     assert len(audit.calls) == 2
 
 
 def test_there_is_no_auditor_unless_one_is_wanted() -> None:
     with serving() as server:
-        assert generator(server).auditor is None
+        assert auditor_of(generator(server)) is None
 
 
 UNUSABLE_DRAFTS = {
-    Problem.EMPTY: say(""),
-    Problem.REFUSED: say("I'm sorry, I can't do that."),
-    Problem.CUT_SHORT: say(WHOLE, "length"),
-    Problem.TOO_LONG: say("x" * (2 << 20)),
-    Problem.NO_BLOCK: say("Use more threads."),
-    Problem.UNNAMED_BLOCK: say("```cpp\nint a;\n```"),
-    Problem.UNKNOWN_FILE: say("### notes.txt\n```\nhello\n```"),
-    Problem.MISSING_FILE: say("### kernel.cpp\n```cpp\nint a;\n```"),
-    Problem.TWICE: say(WHOLE + WHOLE),
+    CallProblem.EMPTY: say(""),
+    CallProblem.REFUSED: say("I'm sorry, I can't do that."),
+    CallProblem.CUT_SHORT: say(WHOLE, "length"),
+    CallProblem.TOO_LONG: say("x" * (2 << 20)),
+    CallProblem.NO_BLOCK: say("Use more threads."),
+    CallProblem.UNNAMED_BLOCK: say("```cpp\nint a;\n```"),
+    CallProblem.UNKNOWN_FILE: say("### notes.txt\n```\nhello\n```"),
+    CallProblem.MISSING_FILE: say("### kernel.cpp\n```cpp\nint a;\n```"),
+    CallProblem.TWICE: say(WHOLE + WHOLE),
 }
 UNUSABLE_CHANGES = {
-    Problem.BAD_EDIT: say(EDIT.replace("=======\n", "")),
-    Problem.NO_MATCH: say(EDIT.replace("parallel for\n=", "for\n=")),
-    Problem.UNCHANGED: say(f"### kernel.cpp\n```cpp\n{KERNEL}```"),
+    CallProblem.BAD_EDIT: say(EDIT.replace("=======\n", "")),
+    CallProblem.NO_MATCH: say(EDIT.replace("parallel for\n=", "for\n=")),
+    CallProblem.UNCHANGED: say(f"### kernel.cpp\n```cpp\n{KERNEL}```"),
 }
 
 
 @pytest.mark.parametrize("problem", UNUSABLE_DRAFTS)
-def test_an_unusable_draft_is_sent_back_once(problem: Problem) -> None:
+def test_an_unusable_draft_is_sent_back_once(problem: CallProblem) -> None:
     draft, (_, again) = write(propose(parent=False), UNUSABLE_DRAFTS[problem], say(WHOLE))
-    check_mended(draft, again, problem)
+    check_corrected(draft, again, problem)
 
 
 @pytest.mark.parametrize("problem", UNUSABLE_CHANGES)
-def test_an_unusable_change_is_sent_back_once(problem: Problem) -> None:
+def test_an_unusable_change_is_sent_back_once(problem: CallProblem) -> None:
     draft, (_, again) = write(propose(1.25), UNUSABLE_CHANGES[problem], say(EDIT))
-    check_mended(draft, again, problem)
+    check_corrected(draft, again, problem)
 
 
 def test_an_edit_that_fits_twice_is_sent_back_once() -> None:
@@ -298,25 +292,27 @@ def test_an_edit_that_fits_twice_is_sent_back_once() -> None:
     parent = msgspec.structs.replace(proposal.parent, candidate=doubled)
     proposal = msgspec.structs.replace(proposal, parent=parent)
     draft, (_, again) = write(proposal, say(EDIT), say(WHOLE))
-    check_mended(draft, again, Problem.SEVERAL_MATCHES)
+    check_corrected(draft, again, CallProblem.SEVERAL_MATCHES)
 
 
 @pytest.mark.parametrize(
     ("problem", "change"),
     [
-        (Problem.NOT_ALLOWED, {"method": "magic"}),
-        (Problem.NO_EVIDENCE, {"evidence": "I feel it"}),
-        (Problem.NO_DIFFERENCE, {"method": "unrolling"}),
-        (Problem.INVALID_FIELD, {"steps": None}),
+        (CallProblem.NOT_ALLOWED, {"method": "magic"}),
+        (CallProblem.NO_EVIDENCE, {"evidence": "I feel it"}),
+        (CallProblem.NO_DIFFERENCE, {"method": "unrolling"}),
+        (CallProblem.INVALID_FIELD, {"steps": None}),
     ],
 )
-def test_an_unusable_plan_is_sent_back_once(problem: Problem, change: dict[str, object]) -> None:
+def test_an_unusable_plan_is_sent_back_once(
+    problem: CallProblem, change: dict[str, object]
+) -> None:
     bad, good = json.dumps(PLAN | change), json.dumps(PLAN)
     draft, (_, again, _) = write(propose(1.25, guided=True), say(bad), say(good), say(EDIT))
-    check_mended(draft, again, problem)
+    check_corrected(draft, again, problem)
 
 
-def check_mended(draft: Draft, again: Handler, problem: Problem) -> None:
+def check_corrected(draft: Draft, again: Handler, problem: CallProblem) -> None:
     first, second, *_ = draft.calls
     assert first.problem.startswith(problem)
     assert second.problem == ""
@@ -343,7 +339,9 @@ def test_a_plan_that_fails_twice_ends_the_attempt() -> None:
 
 def test_each_role_asks_the_model_named_for_it() -> None:
     with serving(say(json.dumps(PLAN)), say(EDIT)) as server:
-        wise = Model("wise", "openai", server.address, roles=(Role.PLANNER, Role.DIAGNOSER))
+        wise = Model(
+            "wise", "openai", server.address, roles=(ModelRole.PLANNER, ModelRole.DIAGNOSER)
+        )
         quick = Model("quick", "openai", server.address)
         draft = generator(server, wise, quick).write(propose(1.25, guided=True))
         assert [asked.body["model"] for asked in server.asked] == ["wise", "quick"]

@@ -1,4 +1,4 @@
-"""From the text of an answer to a plan, a diagnosis or an opinion."""
+"""Parsing of answers into plans, diagnoses and opinions."""
 
 import json
 from contextlib import suppress
@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from generators.model.guided import GUIDANCE, PLAN
-from kernelmill.generators.model.problems import Malformed, Problem
-from kernelmill.generators.model.protocol import Answer, Stop
+from kernelmill.generators.model.call_problems import CallProblem, UnusableAnswer
+from kernelmill.generators.model.protocol import ModelAnswer, StopReason
 from kernelmill.generators.model.structured import (
     Opinion,
     parse_diagnosis,
@@ -30,8 +30,8 @@ DIAGNOSIS = {
 }
 
 
-def answer(value: object) -> Answer:
-    return Answer(value if isinstance(value, str) else json.dumps(value), Stop.END, None)
+def answer(value: object) -> ModelAnswer:
+    return ModelAnswer(value if isinstance(value, str) else json.dumps(value), StopReason.END, None)
 
 
 @pytest.mark.parametrize(
@@ -51,19 +51,19 @@ def test_an_object_is_found_in_what_is_said_around_it(text: str) -> None:
 @pytest.mark.parametrize(
     ("problem", "change"),
     [
-        (Problem.NOT_ALLOWED, {"method": "magic"}),
-        (Problem.NOT_ALLOWED, {"method": "streaming-stores"}),
-        (Problem.NO_EVIDENCE, {"evidence": "it is slow"}),
-        (Problem.NO_EVIDENCE, {"evidence": ""}),
-        (Problem.NO_DIFFERENCE, {"method": "unrolling"}),
-        (Problem.NO_DIFFERENCE, {"method": "unrolling", "difference": " "}),
-        (Problem.INVALID_FIELD, {"steps": []}),
-        (Problem.INVALID_FIELD, {"steps": "first this, then that"}),
-        (Problem.INVALID_FIELD, {"method": 3}),
+        (CallProblem.NOT_ALLOWED, {"method": "magic"}),
+        (CallProblem.NOT_ALLOWED, {"method": "streaming-stores"}),
+        (CallProblem.NO_EVIDENCE, {"evidence": "it is slow"}),
+        (CallProblem.NO_EVIDENCE, {"evidence": ""}),
+        (CallProblem.NO_DIFFERENCE, {"method": "unrolling"}),
+        (CallProblem.NO_DIFFERENCE, {"method": "unrolling", "difference": " "}),
+        (CallProblem.INVALID_FIELD, {"steps": []}),
+        (CallProblem.INVALID_FIELD, {"steps": "first this, then that"}),
+        (CallProblem.INVALID_FIELD, {"method": 3}),
     ],
 )
-def test_a_plan_that_does_not_hold(problem: Problem, change: dict[str, Any]) -> None:
-    with pytest.raises(Malformed) as caught:
+def test_a_plan_that_does_not_hold(problem: CallProblem, change: dict[str, Any]) -> None:
+    with pytest.raises(UnusableAnswer) as caught:
         parse_plan(answer(PLAN | change), GUIDANCE)
     assert caught.value.problem is problem
 
@@ -74,7 +74,7 @@ def test_a_method_returns_with_a_difference() -> None:
 
 
 def test_the_reason_why_something_is_forbidden_goes_back() -> None:
-    with pytest.raises(Malformed, match="the output is read again"):
+    with pytest.raises(UnusableAnswer, match="the output is read again"):
         parse_plan(answer(PLAN | {"method": "streaming-stores"}), GUIDANCE)
 
 
@@ -82,22 +82,22 @@ def test_a_diagnosis_rests_on_the_verdict() -> None:
     verdict = make_verdict(None)
     assert parse_diagnosis(answer(DIAGNOSIS), verdict).confidence == 0.8
     for change, problem in (
-        ({"evidence": "it looks odd"}, Problem.NO_EVIDENCE),
-        ({"confidence": 80}, Problem.INVALID_FIELD),
-        ({"confidence": "high"}, Problem.INVALID_FIELD),
+        ({"evidence": "it looks odd"}, CallProblem.NO_EVIDENCE),
+        ({"confidence": 80}, CallProblem.INVALID_FIELD),
+        ({"confidence": "high"}, CallProblem.INVALID_FIELD),
     ):
-        with pytest.raises(Malformed) as caught:
+        with pytest.raises(UnusableAnswer) as caught:
             parse_diagnosis(answer(DIAGNOSIS | change), verdict)
         assert caught.value.problem is problem
 
 
 def test_an_opinion_has_a_reason() -> None:
     assert parse_opinion(answer({"valid": True, "reason": ""})) == Opinion(True, "")
-    with pytest.raises(Malformed, match="reason"):
+    with pytest.raises(UnusableAnswer, match="reason"):
         parse_opinion(answer({"valid": False, "reason": ""}))
-    with pytest.raises(Malformed) as caught:
+    with pytest.raises(UnusableAnswer) as caught:
         parse_opinion(answer("valid: yes"))
-    assert caught.value.problem is Problem.INVALID_JSON
+    assert caught.value.problem is CallProblem.INVALID_JSON
 
 
 @given(st.text(st.characters(exclude_categories=("Cs",))))
@@ -107,5 +107,5 @@ def test_any_text_is_a_plan_or_malformed(text: str) -> None:
         lambda said: parse_diagnosis(said, make_verdict(None)),
         parse_opinion,
     ):
-        with suppress(Malformed):
+        with suppress(UnusableAnswer):
             parse(answer(text))

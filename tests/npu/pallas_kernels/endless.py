@@ -1,4 +1,4 @@
-"""Loops as often as the data says."""
+"""Loops as many times as the data says."""
 
 import jax
 import jax.numpy as jnp

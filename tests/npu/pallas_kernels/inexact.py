@@ -1,4 +1,4 @@
-"""Doubles by a product with 2 on the diagonal, which the matrix unit makes in bfloat16."""
+"""Doubles by a product with 2 on the diagonal, which the matrix unit computes in bfloat16."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Reads a row of blocks that is not there."""
+"""Reads a row of blocks beyond the array."""
 
 import jax
 from jax.experimental import pallas as pl

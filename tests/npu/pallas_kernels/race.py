@@ -1,4 +1,4 @@
-"""Uses a buffer before the copy into it has been waited for. Now and then the numbers are right."""
+"""Uses a buffer without waiting for the copy into it. Sometimes the results are right."""
 
 import jax
 from jax.experimental import pallas as pl

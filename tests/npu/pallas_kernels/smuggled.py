@@ -1,4 +1,4 @@
-"""Takes its own cell over, and hands on something other than a traced function."""
+"""Takes over its own sandbox, and sends something other than a traced function."""
 
 import os
 import pickle
@@ -14,7 +14,7 @@ class Attack:
         return os.getpid, ()
 
 
-tracing.pack = lambda closed: pickle.dumps(Attack())
+tracing.serialize_jaxpr = lambda closed: pickle.dumps(Attack())
 
 
 def kernel(x_ref, y_ref):

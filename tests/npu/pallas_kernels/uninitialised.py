@@ -1,4 +1,4 @@
-"""Adds to a scratch buffer that nobody has cleared."""
+"""Adds to a scratch buffer that was never cleared."""
 
 import jax
 from jax.experimental import pallas as pl

@@ -1,1 +1,1 @@
-"""Huawei Ascend through Ascend C: operators of six sections, built with CANN."""
+"""The backend `ascendc`: Huawei Ascend NPUs, operators in Ascend C, built with CANN."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from kernelmill.syntax import parse
+from kernelmill.syntax import parse_python
 
 SECTIONS = {
     "project_json_src": "the operator's prototype, for msopgen",
@@ -33,8 +33,8 @@ class Port(msgspec.Struct, frozen=True):
     type: tuple[str, ...]
 
 
-class Operator(msgspec.Struct, frozen=True):
-    """The prototype that msopgen makes a project of."""
+class OperatorPrototype(msgspec.Struct, frozen=True):
+    """The description from which msopgen generates a project."""
 
     op: str
     input_desc: tuple[Port, ...]
@@ -43,18 +43,25 @@ class Operator(msgspec.Struct, frozen=True):
 
     @property
     def entry(self) -> str:
-        """The name of its kernel and files: what msopgen makes of the operator's name."""
+        """The name of its kernel and files, which msopgen derives from the operator's name."""
         return "_".join(word.lower() for word in _WORD.findall(self.op))
 
 
 class Artefact(NamedTuple):
-    operator: Operator
+    """The parsed prototype, then the texts of the six sections in the order of `SECTIONS`."""
+
+    operator: OperatorPrototype
     prototype: str
     tiling: str
     host: str
     kernel: str
     binding: str
     model: str
+
+
+class _Section(NamedTuple):
+    name: str
+    text: str
 
 
 def read_artefact(source: str) -> Artefact:
@@ -64,44 +71,44 @@ def read_artefact(source: str) -> Artefact:
 
 
 def _sections(source: str) -> dict[str, str]:
-    """The six strings, in order. Anything beside them is refused: nothing would ever run it."""
+    """The six strings, in order. Any other statement is refused, because nothing would run it."""
     try:
-        tree = parse(source)
+        tree = parse_python(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ArtefactError(f"the artefact is not valid Python: {error}") from error
     found: dict[str, str] = {}
     for statement in tree.body:
-        name, text = _assigned_text(statement)
+        name, text = _section(statement)
         if name in found:
-            raise ArtefactError(f"line {statement.lineno}: {name} is given twice")
+            raise ArtefactError(f"line {statement.lineno}: {name} is assigned twice")
         found[name] = text
     missing = [f"{name} ({what})" for name, what in SECTIONS.items() if name not in found]
     if missing:
-        raise ArtefactError(f"it lacks {', '.join(missing)}")
+        raise ArtefactError(f"the artefact lacks {', '.join(missing)}")
     return {name: found[name] for name in SECTIONS}
 
 
-def _assigned_text(statement: ast.stmt) -> tuple[str, str]:
+def _section(statement: ast.stmt) -> _Section:
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=str(text))) if (
             name in SECTIONS
         ):
-            return name, text
+            return _Section(name, text)
     raise ArtefactError(
         f"line {statement.lineno}: an artefact is six strings and no more: {', '.join(SECTIONS)}"
     )
 
 
-def _operator(text: str) -> Operator:
+def _operator(text: str) -> OperatorPrototype:
     try:
-        operators = msgspec.json.decode(text, type=tuple[Operator, ...])
+        operators = msgspec.json.decode(text, type=tuple[OperatorPrototype, ...])
     except (msgspec.MsgspecError, RecursionError) as error:
         raise ArtefactError(f"project_json_src is not a prototype: {error}") from error
     if len(operators) != 1:
         raise ArtefactError(f"project_json_src describes {len(operators)} operators, not one")
     (operator,) = operators
     if not _OPERATOR_NAME.fullmatch(operator.op):
-        raise ArtefactError(f"{operator.op!r} is no name of an operator: use words like GeluCustom")
+        raise ArtefactError(f"{operator.op!r} is not an operator name: use one like GeluCustom")
     if not operator.input_desc or not operator.output_desc:
         raise ArtefactError(f"{operator.op} needs inputs and outputs")
     return operator

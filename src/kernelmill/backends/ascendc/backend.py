@@ -1,30 +1,31 @@
-"""Building Ascend C operators with CANN, from artefacts of six sections."""
+"""The Ascend C backend: operators in six sections, built with CANN in a sandbox."""
 
 import msgspec
 
 from kernelmill import __version__
-from kernelmill.backends import cache
 from kernelmill.backends.ascendc.artefact import Artefact, ArtefactError, read_artefact
 from kernelmill.backends.ascendc.cann import Cann, find_cann, requirements
-from kernelmill.backends.ascendc.diagnostics import diagnose
-from kernelmill.backends.ascendc.project import BINDING, PACKAGE, steps
+from kernelmill.backends.ascendc.diagnostics import classify_log
+from kernelmill.backends.ascendc.project import BINDING, PACKAGE, build_steps
 from kernelmill.backends.ascendc.rules import check_artefact
-from kernelmill.backends.base import Backend, BuildFailed, Built, Device, Finding, Requirement
-from kernelmill.backends.building import builder, cache_requirement, take
-from kernelmill.candidate import MODEL_FILE, Candidate
-from kernelmill.errors import UsageError
+from kernelmill.backends.base import Backend, BuildFailed, Built, Requirement, RuleFinding
+from kernelmill.backends.support import build_cache
+from kernelmill.backends.support.building import build_sandbox, cache_requirement, read_received
+from kernelmill.records.candidate import MODEL_FILE, Candidate
+from kernelmill.records.errors import UsageError
 from kernelmill.sandbox import Zygote
 
 ARCHIVE = "operator.tar"
-"""The installed operator and its binding."""
-_PROGRAMS = "kernelmill.backends.ascendc.making"
-_SECONDS = 600.0
+"""The build artefact with the installed operator and its binding."""
+_BUILD_PROGRAM = "kernelmill.backends.ascendc.build_program"
+_BUILD_SECONDS = 600.0
 
 
-class _Made(msgspec.Struct):
-    """How the steps in the cell ended."""
+class _BuildOutcome(msgspec.Struct):
+    """The answer of the build program."""
 
-    failed: str
+    failed_step: str
+    """The step that failed; empty where all succeeded."""
     log: str
 
 
@@ -32,8 +33,8 @@ class AscendCBackend(Backend):
     name = "ascendc"
     title = "Huawei Ascend NPU, Ascend C"
     chips = ("Ascend910B3", "Ascend910B1", "Ascend910B2", "Ascend910B4", "Ascend310P3")
-    device = Device.NPU
-    zygote_modules = (_PROGRAMS,)
+    device_kind = "npu"
+    zygote_modules = (_BUILD_PROGRAM,)
 
     def __init__(self, chip: str = "") -> None:
         if chip and chip not in self.chips:
@@ -49,12 +50,12 @@ class AscendCBackend(Backend):
     def machine(self) -> tuple[str, ...]:
         return (f"{self.chip}, built by CANN",)
 
-    def inspect_sources(self, candidate: Candidate) -> list[Finding]:
+    def inspect_sources(self, candidate: Candidate) -> list[RuleFinding]:
         try:
             return check_artefact(read_artefact(candidate.files[MODEL_FILE]))
         except ArtefactError as error:
             instead = "give the six sections as six strings in one Python text"
-            return [Finding("artefact", MODEL_FILE, str(error), instead)]
+            return [RuleFinding("artefact", MODEL_FILE, str(error), instead)]
 
     def build(self, candidate: Candidate, zygote: Zygote) -> Built:
         try:
@@ -62,33 +63,33 @@ class AscendCBackend(Backend):
         except ArtefactError as error:
             raise BuildFailed("artefact", str(error), ()) from error
         cann = find_cann(self.chip)
-        key = cache.cache_key((__version__, cann.version, cann.soc, *artefact[1:-1]))
-        known = cache.load(key)
-        archive = known if known is not None else make(artefact, cann, zygote)
-        cache.store(key, archive)
+        key = build_cache.cache_key((__version__, cann.version, cann.soc, *artefact[1:-1]))
+        known = build_cache.load_artefact(key)
+        archive = known if known is not None else build_operator(artefact, cann, zygote)
+        build_cache.store_artefact(key, archive)
         return Built({ARCHIVE: archive}, kernels=(artefact.operator.entry,), cached=bool(known))
 
-    def inspect_build(self, candidate: Candidate, built: Built) -> list[Finding]:
+    def inspect_build(self, candidate: Candidate, built: Built) -> list[RuleFinding]:
         return []
 
 
-def make(artefact: Artefact, cann: Cann, zygote: Zygote) -> bytes:
-    """Run CANN's tools in a cell. Raises BuildFailed."""
+def build_operator(artefact: Artefact, cann: Cann, zygote: Zygote) -> bytes:
+    """Run CANN's tools in a sandbox. Raises BuildFailed."""
     arguments = {
-        "steps": [step._asdict() for step in steps(artefact, cann)],
+        "steps": [step._asdict() for step in build_steps(artefact, cann)],
         "environment": cann.environment,
         "results": [PACKAGE, f"{BINDING}.so"],
     }
-    reading = (str(cann.root),)
-    with builder(f"{_PROGRAMS}:make_operator", arguments, zygote, _SECONDS, reading) as cell:
-        body, descriptors = cell.request({"go": True}, _SECONDS)
-        archive = take(descriptors)
+    entry, reading = f"{_BUILD_PROGRAM}:run_build_steps", (str(cann.root),)
+    with build_sandbox(entry, arguments, zygote, _BUILD_SECONDS, reading) as sandbox:
+        body, descriptors = sandbox.request({"go": True}, _BUILD_SECONDS)
+        archive = read_received(descriptors)
     try:
-        made = msgspec.convert(body, _Made)
+        outcome = msgspec.convert(body, _BuildOutcome)
     except msgspec.ValidationError as error:
-        raise BuildFailed("protocol", "the build does not answer as it should", ()) from error
-    if made.failed:
-        raise diagnose(made.failed, made.log).build_failed()
+        raise BuildFailed("protocol", "the build program sent a malformed answer", ()) from error
+    if outcome.failed_step:
+        raise classify_log(outcome.failed_step, outcome.log).build_failed()
     if archive is None:
         raise BuildFailed("limit", "the built operator is too large", ())
     return archive

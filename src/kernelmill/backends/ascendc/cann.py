@@ -1,4 +1,4 @@
-"""Where Huawei's CANN is, as its own `set_env.sh` left it in the environment."""
+"""The installation of Huawei's CANN, found by the variables that its `set_env.sh` sets."""
 
 import functools
 import importlib.metadata
@@ -11,15 +11,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kernelmill.backends.base import Requirement
-from kernelmill.backends.inline import framework_folders
-from kernelmill.errors import BackendUnavailable
+from kernelmill.backends.support.inline import framework_folders
+from kernelmill.records.errors import BackendUnavailable
 
 _HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
 _VARIABLES = (
     *_HOMES, "ASCEND_OPP_PATH", "ASCEND_AICPU_PATH", "TOOLCHAIN_HOME", "PATH", "LD_LIBRARY_PATH",
     "PYTHONPATH",
 )  # fmt: skip
-_SOURCE_IT = "install CANN and source its set_env.sh: /usr/local/Ascend/ascend-toolkit/set_env.sh"
+_INSTALL_CANN = (
+    "install CANN and source its set_env.sh: /usr/local/Ascend/ascend-toolkit/set_env.sh"
+)
 _VERSION = re.compile(r"^\s*(?:Version|package_version)\s*=\s*(\S+)", re.MULTILINE | re.IGNORECASE)
 _VERSION_FILES = ("version.cfg", "compiler/version.info", "toolkit/version.info")
 
@@ -35,14 +37,14 @@ class Cann(NamedTuple):
 
 
 def find_cann(soc: str) -> Cann:
-    """Raises BackendUnavailable, naming what is missing first."""
+    """Raises BackendUnavailable with the first requirement that is missing."""
     missing = next((need for need in requirements() if not need.found), None)
     if missing is not None:
         raise BackendUnavailable(f"the ascendc backend needs {missing.name}: {missing.remedy}")
     root = _root()
-    adapter = _adapter()
+    torch_npu = _torch_npu_folder()
     compiler = shutil.which("g++")
-    assert root is not None and adapter is not None and compiler is not None
+    assert root is not None and torch_npu is not None and compiler is not None
     return Cann(
         root=root,
         version=_version(root),
@@ -51,27 +53,27 @@ def find_cann(soc: str) -> Cann:
         headers=(
             *framework_folders("include"),
             sysconfig.get_paths()["include"],
-            str(adapter / "include"),
+            str(torch_npu / "include"),
             str(root / "include"),
         ),
-        libraries=(*framework_folders("lib"), str(adapter / "lib"), str(root / "lib64")),
+        libraries=(*framework_folders("lib"), str(torch_npu / "lib"), str(root / "lib64")),
         environment={name: os.environ[name] for name in _VARIABLES if name in os.environ},
     )
 
 
 def requirements() -> list[Requirement]:
-    root, adapter = _root(), _adapter()
-    device = sorted(path.name for path in Path("/dev").glob("davinci[0-9]*"))
+    root, torch_npu = _root(), _torch_npu_folder()
+    npus = sorted(path.name for path in Path("/dev").glob("davinci[0-9]*"))
     return [
-        Requirement("CANN", f"{_version(root)} in {root}" if root else "", _SOURCE_IT),
-        Requirement("msopgen", shutil.which("msopgen") or "", _SOURCE_IT),
-        Requirement("msprof", shutil.which("msprof") or "", _SOURCE_IT),
+        Requirement("CANN", f"{_version(root)} in {root}" if root else "", _INSTALL_CANN),
+        Requirement("msopgen", shutil.which("msopgen") or "", _INSTALL_CANN),
+        Requirement("msprof", shutil.which("msprof") or "", _INSTALL_CANN),
         Requirement(
-            "torch_npu", importlib.metadata.version("torch_npu") if adapter else "",
-            "pip install torch_npu, in the version of this torch",
+            "torch_npu", importlib.metadata.version("torch_npu") if torch_npu else "",
+            "pip install torch_npu, in the version that matches torch",
         ),
         Requirement("C++ compiler", shutil.which("g++") or "", "apt-get install g++"),
-        Requirement("Ascend NPU", ", ".join(device), "a machine with an Ascend NPU and its driver"),
+        Requirement("Ascend NPU", ", ".join(npus), "a machine with an Ascend NPU and its driver"),
     ]  # fmt: skip
 
 
@@ -90,6 +92,6 @@ def _version(root: Path) -> str:
     return "of unknown version"
 
 
-def _adapter() -> Path | None:
+def _torch_npu_folder() -> Path | None:
     spec = importlib.util.find_spec("torch_npu")
     return Path(spec.origin).parent if spec is not None and spec.origin is not None else None

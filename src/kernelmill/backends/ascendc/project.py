@@ -1,4 +1,4 @@
-"""What is done with an artefact: the files of the project, and the tools that are run on them."""
+"""The build steps of an Ascend C operator: the files of its project, the commands on them."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from kernelmill.backends.ascendc.cann import Cann
 BINDING = "custom_ops_lib"
 """The module that model_src imports."""
 PACKAGE = "opp"
-"""Where the operator is installed, below the folder of the build."""
+"""The folder that the operator is installed into, relative to the build folder."""
 _PROTOTYPE = "prototype.json"
 _HELPER = "pytorch_npu_helper.hpp"
 _HELPER_TEXT = (Path(__file__).parent / "binding" / _HELPER).read_text()
@@ -24,18 +24,19 @@ _BINDING_LIBRARIES = (
 )
 
 
-class Step(NamedTuple):
-    """One tool at work."""
+class BuildStep(NamedTuple):
+    """One command."""
 
     name: str
     command: tuple[str, ...]
     folder: str
+    """Its working directory, relative to the build folder."""
     files: dict[str, str]
-    """Written before it, below the folder of the build. They replace what an earlier step left."""
+    """Files written before it, by path in the build folder. They replace those of earlier steps."""
 
 
-def steps(artefact: Artefact, cann: Cann) -> tuple[Step, ...]:
-    """From the six sections to an installed operator and its binding."""
+def build_steps(artefact: Artefact, cann: Cann) -> tuple[BuildStep, ...]:
+    """The steps from the six sections to an installed operator and its binding."""
     name, entry = artefact.operator.op, artefact.operator.entry
     generate = ("msopgen", "gen", "-i", _PROTOTYPE, "-c", f"ai_core-{cann.soc}", "-lan", "cpp")
     sources = {
@@ -51,8 +52,8 @@ def steps(artefact: Artefact, cann: Cann) -> tuple[Step, ...]:
     )  # fmt: skip
     binding = {"binding/op.cpp": artefact.binding, f"binding/{_HELPER}": _HELPER_TEXT}
     return (
-        Step("msopgen", (*generate, "-out", name), ".", {_PROTOTYPE: artefact.prototype}),
-        Step("build", ("bash", "build.sh"), name, sources),
-        Step("install", ("sh", "-c", install), name, {}),
-        Step("binding", bind, "binding", binding),
+        BuildStep("msopgen", (*generate, "-out", name), ".", {_PROTOTYPE: artefact.prototype}),
+        BuildStep("build", ("bash", "build.sh"), name, sources),
+        BuildStep("install", ("sh", "-c", install), name, {}),
+        BuildStep("binding", bind, "binding", binding),
     )

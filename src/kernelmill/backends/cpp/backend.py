@@ -1,4 +1,4 @@
-"""Building C++ candidates with the system's compiler, without framework headers."""
+"""The `cpp` backend: C++ candidates, built by the system's compiler without torch's headers."""
 
 import functools
 import os
@@ -7,21 +7,26 @@ import subprocess
 import sysconfig
 from pathlib import PurePosixPath
 
-from kernelmill import __version__
-from kernelmill.backends import cache
-from kernelmill.backends.base import Backend, BuildFailed, Built, Finding, Requirement
-from kernelmill.backends.building import PROGRAMS, SECONDS, builder, cache_requirement, take
-from kernelmill.backends.cpp import machine
+from kernelmill.backends.base import Backend, BuildFailed, Built, Requirement, RuleFinding
 from kernelmill.backends.cpp.binary_rules import check_library
-from kernelmill.backends.cpp.diagnostics import first_errors
+from kernelmill.backends.cpp.machine import machine_facts
 from kernelmill.backends.cpp.source_rules import check_text
-from kernelmill.backends.inline import framework_folders, is_inline, record
-from kernelmill.backends.python_rules import PythonRules, library_functions
-from kernelmill.candidate import MODEL_FILE, Candidate
-from kernelmill.errors import BackendUnavailable
-from kernelmill.sandbox import (
-    Zygote,
+from kernelmill.backends.support.build_cache import BuildResult, build_once
+from kernelmill.backends.support.building import (
+    COMPILER_PROGRAMS,
+    Compilation,
+    cache_requirement,
+    compile_library,
 )
+from kernelmill.backends.support.inline import (
+    framework_folders,
+    is_inline,
+    read_inline_extension,
+)
+from kernelmill.backends.support.python_rules import PythonRules, library_functions
+from kernelmill.records.candidate import MODEL_FILE, Candidate
+from kernelmill.records.errors import BackendUnavailable
+from kernelmill.sandbox import Zygote
 
 _COMPILERS = ("g++", "c++", "clang++")
 _FLAGS = (
@@ -38,7 +43,7 @@ _PYTHON_RULES = PythonRules(frozenset({"torch.utils.cpp_extension.load_inline"})
 class CppBackend(Backend):
     name = "cpp"
     title = "CPU, C++20 with SIMD and OpenMP"
-    zygote_modules = (PROGRAMS,)
+    zygote_modules = (COMPILER_PROGRAMS,)
 
     def requirements(self) -> list[Requirement]:
         compiler = _find_compiler()
@@ -53,9 +58,9 @@ class CppBackend(Backend):
         return _version(_compiler())
 
     def machine(self) -> tuple[str, ...]:
-        return machine.describe()
+        return machine_facts()
 
-    def inspect_sources(self, candidate: Candidate) -> list[Finding]:
+    def inspect_sources(self, candidate: Candidate) -> list[RuleFinding]:
         findings = _PYTHON_RULES.check(candidate.files[MODEL_FILE], MODEL_FILE)
         inline = is_inline(candidate)
         for file, text in candidate.files.items():
@@ -65,7 +70,7 @@ class CppBackend(Backend):
                 findings += _PYTHON_RULES.check(text, file)
         if not inline and not _sources(candidate):
             findings.append(
-                Finding(
+                RuleFinding(
                     "no-kernel", MODEL_FILE, "the candidate has no C++ source",
                     "add kernel.cpp and call it through ctypes",
                 )
@@ -73,19 +78,18 @@ class CppBackend(Backend):
         return findings
 
     def build(self, candidate: Candidate, zygote: Zygote) -> Built:
-        _compiler()
+        compiler = _compiler()
         if is_inline(candidate):
-            return self._build_inline(candidate, zygote)
+            return self._build_inline(candidate, compiler, zygote)
         files = {f: t for f, t in candidate.files.items() if not f.endswith(".py")}
         sources = _sources(candidate)
         if not sources:
             raise BuildFailed("no-source", "there is no C++ source to build", ())
-        library, cached = self._compile(
-            files, (*_FLAGS, "-o", _LIBRARY, *(f"./{s}" for s in sources)), zygote
-        )
-        return Built({_LIBRARY: library}, cached=cached)
+        command = (compiler, *_FLAGS, "-o", _LIBRARY, *(f"./{source}" for source in sources))
+        built = _compile(Compilation(files, command, _LIBRARY, disassembled=True), zygote)
+        return Built({_LIBRARY: built.artefact}, cached=built.cached)
 
-    def inspect_build(self, candidate: Candidate, built: Built) -> list[Finding]:
+    def inspect_build(self, candidate: Candidate, built: Built) -> list[RuleFinding]:
         inline = built.prebuilt_extensions
         called = set() if inline else library_functions(candidate.files[MODEL_FILE])
         return [
@@ -94,56 +98,36 @@ class CppBackend(Backend):
             for finding in check_library(library, name, called, framework_allowed=inline)
         ]
 
-    def _build_inline(self, candidate: Candidate, zygote: Zygote) -> Built:
-        call = record(candidate, zygote)
+    def _build_inline(self, candidate: Candidate, compiler: str, zygote: Zygote) -> Built:
+        call = read_inline_extension(candidate, zygote)
         findings = check_text("\n".join(call.sources), "cpp_sources", framework_allowed=True)
         if findings:
             raise BuildFailed("integrity", str(findings[0]), tuple(map(str, findings)))
         name, include = call.name, (*framework_folders("include"), sysconfig.get_paths()["include"])
+        library = f"{name}.so"
         command = (
-            *_FLAGS, f"-DTORCH_EXTENSION_NAME={name}", *(f"-I{path}" for path in include),
-            "-o", f"{name}.so", "extension.cpp",
+            compiler, *_FLAGS, f"-DTORCH_EXTENSION_NAME={name}", *(f"-I{path}" for path in include),
+            "-o", library, "extension.cpp",
             *(f"-L{path}" for path in framework_folders("lib")), *_FRAMEWORK_LIBRARIES,
         )  # fmt: skip
-        library, cached = self._compile({"extension.cpp": call.text()}, command, zygote, True)
-        return Built({f"{name}.so": library}, prebuilt_extensions=True, cached=cached)
+        built = _compile(Compilation({"extension.cpp": call.text()}, command, library), zygote)
+        return Built({library: built.artefact}, prebuilt_extensions=True, cached=built.cached)
 
-    def _compile(
-        self,
-        files: dict[str, str],
-        options: tuple[str, ...],
-        zygote: Zygote,
-        with_framework: bool = False,
-    ) -> tuple[bytes, bool]:
-        compiler = _compiler()
-        identity = (__version__, _version(compiler), _processor_flags(), *options)
-        key = cache.cache_key((*identity, *(part for item in files.items() for part in item)))
-        if (known := cache.load(key)) is not None:
-            return known, True
-        output = options[options.index("-o") + 1]
-        arguments = {
-            "files": files,
-            "command": [compiler, *options],
-            "output": output,
-            "inspected": not with_framework,
-        }
-        with builder(f"{PROGRAMS}:compile_sources", arguments, zygote) as cell:
-            body, descriptors = cell.request({"go": True}, SECONDS)
-            library = take(descriptors)
-        if body["status"] < 0:
-            raise BuildFailed("crash", f"the compiler was killed by signal {-body['status']}", ())
-        if body["status"] != 0 or library is None:
-            raise BuildFailed(
-                "compile-error", "the compiler refuses it", first_errors(str(body["output"]))
-            )
-        if body["instructions"]:
-            raise BuildFailed(
-                "instructions", "it holds instructions a kernel has no use for",
-                tuple(str(line) for line in body["instructions"][:8]),
-                "call functions by name, and leave system calls and clocks alone",
-            )  # fmt: skip
-        cache.store(key, library)
-        return library, False
+
+def _compile(compilation: Compilation, zygote: Zygote) -> BuildResult:
+    key = compilation.key(_version(compilation.command[0]), _processor_flags())
+    return build_once(key, lambda: _compile_and_inspect(compilation, zygote))
+
+
+def _compile_and_inspect(compilation: Compilation, zygote: Zygote) -> bytes:
+    compiled = compile_library(compilation, zygote)
+    if compiled.instructions:
+        raise BuildFailed(
+            "instructions", "it holds instructions that no kernel needs",
+            compiled.instructions[:8],
+            "call functions by name, and leave system calls and clocks alone",
+        )  # fmt: skip
+    return compiled.library
 
 
 def _sources(candidate: Candidate) -> list[str]:
@@ -174,7 +158,7 @@ def _version(compiler: str) -> str:
 
 @functools.cache
 def _processor_flags() -> str:
-    """What -march=native depends on."""
+    """The CPU's features, on which -march=native depends."""
     try:
         with open("/proc/cpuinfo") as info:
             return next((line for line in info if line.startswith(("flags", "Features"))), "")

@@ -1,6 +1,6 @@
-"""Rules on a built library: which functions of others it may call.
+"""Static rules on a built library: the functions it may import, and the state it may keep.
 
-The source can spell a name in a thousand ways; the dynamic linker reads only one.
+Sources can hide a name from a rule on text; in the symbol table it is plain.
 """
 
 import io
@@ -11,7 +11,7 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import Symbol, SymbolTableSection
 
-from kernelmill.backends.base import Finding
+from kernelmill.backends.base import RuleFinding
 
 _ALLOWED = re.compile(
     r"""(?x)^(?:
@@ -55,7 +55,7 @@ _RUN_TIME_DATA = re.compile(
     r"^(?:completed\.\d+|__dso_handle|__TMC_END__|_edata|_end|__bss_start|DW\.ref\..*|_ZTV.*|_ZTI.*"
     r"|_ZTS.*|_ZStL8__ioinit|\.gomp_critical_.*|_DYNAMIC|_GLOBAL_OFFSET_TABLE_|.*_array_entry|)$"
 )
-_LINKERS_OWN = (".init_array", ".fini_array", ".data.rel.ro", ".dynamic", ".got", ".got.plt")
+_LINKER_SECTIONS = (".init_array", ".fini_array", ".data.rel.ro", ".dynamic", ".got", ".got.plt")
 _SHF_WRITE = 1
 
 
@@ -63,7 +63,7 @@ class _Symbols(NamedTuple):
     imported: list[str]
     exported: set[str]
     state: list[str]
-    """Variables that outlive a call."""
+    """Variables that keep their values between calls."""
 
 
 def _read_symbols(library: bytes) -> _Symbols:
@@ -72,7 +72,7 @@ def _read_symbols(library: bytes) -> _Symbols:
     writable = {
         number
         for number, section in enumerate(elf.iter_sections())
-        if section["sh_flags"] & _SHF_WRITE and section.name not in _LINKERS_OWN
+        if section["sh_flags"] & _SHF_WRITE and section.name not in _LINKER_SECTIONS
     }
     state = [
         symbol.name
@@ -96,13 +96,13 @@ def _table(elf: ELFFile, name: str) -> list[Symbol]:
 
 
 class Allowance(NamedTuple):
-    """What libraries of a tool chain may have beside that of plain C++."""
+    """Symbols that libraries of a tool chain may have in addition to those of plain C++."""
 
     imports: re.Pattern[str]
     data: re.Pattern[str]
 
 
-_PLAIN = Allowance(re.compile(r"(?!)"), re.compile(r"(?!)"))
+_NO_ALLOWANCE = Allowance(re.compile(r"(?!)"), re.compile(r"(?!)"))
 
 
 def check_library(
@@ -110,15 +110,15 @@ def check_library(
     name: str,
     called: set[str],
     framework_allowed: bool = False,
-    allowance: Allowance = _PLAIN,
-) -> list[Finding]:
-    """Findings in a built library, from which model.py calls these functions."""
+    allowance: Allowance = _NO_ALLOWANCE,
+) -> list[RuleFinding]:
+    """Findings in a built library, of which model.py calls the functions `called`."""
     try:
         symbols = _read_symbols(library)
     except (ELFError, ArithmeticError, LookupError, ValueError) as error:
-        return [Finding("not-a-library", name, f"cannot be read: {error}", "build plain C++")]
+        return [RuleFinding("not-a-library", name, f"cannot be read: {error}", "build plain C++")]
     findings = [
-        Finding(
+        RuleFinding(
             "foreign-function", name, f"imports {symbol}",
             "compute in your own code, with the standard library's maths and OpenMP only",
         )
@@ -126,12 +126,12 @@ def check_library(
         if not _allowed(symbol, framework_allowed) and not allowance.imports.match(symbol)
     ]  # fmt: skip
     findings += [
-        Finding("foreign-function", name, f"has no {symbol}", "call functions of your own only")
+        RuleFinding("foreign-function", name, f"has no {symbol}", "call functions of your own only")
         for symbol in sorted(called - symbols.exported)
     ]
     if not framework_allowed:
         findings += [
-            Finding("state", name, f"keeps {symbol} between calls", "use local variables")
+            RuleFinding("state", name, f"keeps {symbol} between calls", "use local variables")
             for symbol in symbols.state
             if not allowance.data.match(symbol)
         ]

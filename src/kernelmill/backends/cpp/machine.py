@@ -1,4 +1,4 @@
-"""What this machine's processor is like, in the words of whoever writes for it."""
+"""Facts about this machine's CPU, for writers of kernels."""
 
 import functools
 import os
@@ -9,7 +9,8 @@ _EXTENSIONS = ("avx512f", "avx512_bf16", "avx512_vnni", "amx_tile", "avx2", "fma
 
 
 @functools.cache
-def describe() -> tuple[str, ...]:
+def machine_facts() -> tuple[str, ...]:
+    """Processors, model, vector extensions and caches, one line each."""
     facts = [f"{len(os.sched_getaffinity(0))} processors, one OpenMP thread each"]
     fields = _processor()
     if name := fields.get("model name", ""):

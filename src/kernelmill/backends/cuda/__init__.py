@@ -1,1 +1,1 @@
-"""NVIDIA GPUs through CUDA C++."""
+"""The `cuda` backend: CUDA C++ behind a C ABI, on NVIDIA GPUs."""

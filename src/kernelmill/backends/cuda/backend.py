@@ -1,4 +1,4 @@
-"""Building CUDA candidates with nvcc, without framework headers."""
+"""The `cuda` backend: CUDA C++ candidates, built by nvcc without torch's headers."""
 
 import functools
 import os
@@ -8,22 +8,30 @@ import subprocess
 import sysconfig
 from pathlib import PurePosixPath
 
-from kernelmill import __version__
-from kernelmill.backends import cache
-from kernelmill.backends.base import Backend, BuildFailed, Built, Device, Finding, Requirement
-from kernelmill.backends.building import PROGRAMS, SECONDS, builder, cache_requirement, take
+from kernelmill.backends.base import Backend, BuildFailed, Built, Requirement, RuleFinding
 from kernelmill.backends.cpp.binary_rules import Allowance, check_library
 from kernelmill.backends.cpp.source_rules import check_text
-from kernelmill.backends.cuda.diagnostics import device_state, first_errors
+from kernelmill.backends.cuda.diagnostics import device_state
 from kernelmill.backends.cuda.source_rules import check_cuda, own_kernels
-from kernelmill.backends.inline import framework_folders, is_inline, record
-from kernelmill.backends.nvidia import architecture, device_names, device_requirement
-from kernelmill.backends.python_rules import PythonRules, library_functions
-from kernelmill.candidate import MODEL_FILE, Candidate
-from kernelmill.errors import BackendUnavailable
+from kernelmill.backends.support.build_cache import BuildResult, build_once
+from kernelmill.backends.support.building import (
+    COMPILER_PROGRAMS,
+    Compilation,
+    cache_requirement,
+    compile_library,
+)
+from kernelmill.backends.support.inline import (
+    framework_folders,
+    is_inline,
+    read_inline_extension,
+)
+from kernelmill.backends.support.nvidia import architecture, gpu_names, gpu_requirement
+from kernelmill.backends.support.python_rules import PythonRules, library_functions
+from kernelmill.records.candidate import MODEL_FILE, Candidate
+from kernelmill.records.errors import BackendUnavailable
 from kernelmill.sandbox import Zygote
 
-_USUAL_PLACES = ("/usr/local/cuda/bin",)
+_DEFAULT_FOLDERS = ("/usr/local/cuda/bin",)
 _FLAGS = (
     "-std=c++20", "-O3", "-shared", "-Xcompiler", "-fPIC", "-cudart", "shared", "-Xptxas", "-v",
 )  # fmt: skip
@@ -31,7 +39,7 @@ _FRAMEWORK_LIBRARIES = ("-lc10", "-lc10_cuda", "-ltorch_cpu", "-ltorch_cuda", "-
 _SOURCE_SUFFIXES = (".cu",)
 _LIBRARY = "kernel.so"
 _TENSOR_MAPS = "cuTensorMapEncode"
-"""The one thing of the driver's that a launcher may need: descriptors for bulk copies."""
+"""The only part of the driver that a launcher may need: descriptors of bulk copies."""
 _PYTHON_RULES = PythonRules(
     frozenset({"torch.utils.cpp_extension.load_inline"}),
     expressions=frozenset({"torch.cuda.current_stream().cuda_stream"}),
@@ -51,31 +59,33 @@ _ALLOWANCE = Allowance(
 class CudaBackend(Backend):
     name = "cuda"
     title = "NVIDIA GPU, CUDA C++"
-    device = Device.CUDA
-    zygote_modules = (PROGRAMS,)
+    device_kind = "cuda"
+    zygote_modules = (COMPILER_PROGRAMS,)
 
     def requirements(self) -> list[Requirement]:
         compiler = _find_compiler()
         return [
-            Requirement("nvcc", _version(compiler) if compiler else "", "install NVIDIA's CUDA"),
-            device_requirement(),
+            Requirement(
+                "nvcc", _version(compiler) if compiler else "", "install NVIDIA's CUDA toolkit"
+            ),
+            gpu_requirement(),
             cache_requirement(),
         ]
 
     def devices(self) -> tuple[str, ...]:
-        return device_names()
+        return gpu_names()
 
     def toolchain(self) -> str:
         return f"{_version(_compiler())}, {architecture()}"
 
-    def inspect_sources(self, candidate: Candidate) -> list[Finding]:
+    def inspect_sources(self, candidate: Candidate) -> list[RuleFinding]:
         findings = []
         for file, text in candidate.files.items():
             python = PurePosixPath(file).suffix == ".py"
             findings += _PYTHON_RULES.check(text, file) if python else check_cuda(text, file)
         if not is_inline(candidate) and not _sources(candidate):
             findings.append(
-                Finding(
+                RuleFinding(
                     "no-kernel", MODEL_FILE, "the candidate has no CUDA source",
                     "add kernel.cu and call its launcher through ctypes",
                 )
@@ -90,11 +100,13 @@ class CudaBackend(Backend):
         if not sources:
             raise BuildFailed("no-source", "there is no CUDA source to build", ())
         driver = ("-lcuda",) if any(_TENSOR_MAPS in text for text in files.values()) else ()
-        command = (*_FLAGS, "-o", _LIBRARY, *(f"./{source}" for source in sources), *driver)
-        library, cached = self._compile(files, command, zygote)
-        return Built({_LIBRARY: library}, kernels=own_kernels(files.values()), cached=cached)
+        inputs = (f"./{source}" for source in sources)
+        command = (*_compiler_with_target(), *_FLAGS, "-o", _LIBRARY, *inputs, *driver)
+        built = _compile(Compilation(files, command, _LIBRARY), zygote)
+        kernels = own_kernels(files.values())
+        return Built({_LIBRARY: built.artefact}, kernels=kernels, cached=built.cached)
 
-    def inspect_build(self, candidate: Candidate, built: Built) -> list[Finding]:
+    def inspect_build(self, candidate: Candidate, built: Built) -> list[RuleFinding]:
         inline = built.prebuilt_extensions
         called = set() if inline else library_functions(candidate.files[MODEL_FILE])
         return [
@@ -104,49 +116,42 @@ class CudaBackend(Backend):
         ]
 
     def _build_inline(self, candidate: Candidate, zygote: Zygote) -> Built:
-        call = record(candidate, zygote, with_cuda=True)
+        call = read_inline_extension(candidate, zygote, with_cuda=True)
         texts = [*call.sources, *call.cuda_sources]
         findings = check_text("\n".join(texts), "load_inline", framework_allowed=True)
         if findings:
             raise BuildFailed("integrity", str(findings[0]), tuple(map(str, findings)))
         name, include = call.name, (*framework_folders("include"), sysconfig.get_paths()["include"])
+        library = f"{name}.so"
         command = (
-            *_FLAGS, f"-DTORCH_EXTENSION_NAME={name}", *(f"-I{path}" for path in include),
-            "-o", f"{name}.so", "extension.cu",
+            *_compiler_with_target(), *_FLAGS, f"-DTORCH_EXTENSION_NAME={name}",
+            *(f"-I{path}" for path in include),
+            "-o", library, "extension.cu",
             *(f"-L{path}" for path in framework_folders("lib")), *_FRAMEWORK_LIBRARIES,
             "-ltorch_python",
         )  # fmt: skip
-        library, cached = self._compile({"extension.cu": call.text()}, command, zygote)
-        kernels = own_kernels(texts)
+        built = _compile(Compilation({"extension.cu": call.text()}, command, library), zygote)
         return Built(
-            {f"{name}.so": library}, prebuilt_extensions=True, kernels=kernels, cached=cached
-        )
+            {library: built.artefact}, prebuilt_extensions=True, kernels=own_kernels(texts),
+            cached=built.cached,
+        )  # fmt: skip
 
-    def _compile(
-        self, files: dict[str, str], options: tuple[str, ...], zygote: Zygote
-    ) -> tuple[bytes, bool]:
-        compiler, target = _compiler(), architecture()
-        options = (f"-gencode=arch={target.replace('sm', 'compute')},code={target}", *options)
-        identity = (__version__, _version(compiler), *options)
-        key = cache.cache_key((*identity, *(part for item in files.items() for part in item)))
-        if (known := cache.load(key)) is not None:
-            return known, True
-        arguments = {
-            "files": files,
-            "command": [compiler, *options],
-            "output": options[options.index("-o") + 1],
-            "inspected": False,
-        }
-        with builder(f"{PROGRAMS}:compile_sources", arguments, zygote) as cell:
-            body, descriptors = cell.request({"go": True}, SECONDS)
-            library = take(descriptors)
-        output = str(body["output"])
-        if body["status"] != 0 or library is None:
-            raise BuildFailed("compile-error", "nvcc refuses it", first_errors(output))
-        if state := device_state(output):
-            raise BuildFailed("state", state, (), "pass what a kernel needs as its arguments")
-        cache.store(key, library)
-        return library, False
+
+def _compiler_with_target() -> tuple[str, str]:
+    target = architecture()
+    return _compiler(), f"-gencode=arch={target.replace('sm', 'compute')},code={target}"
+
+
+def _compile(compilation: Compilation, zygote: Zygote) -> BuildResult:
+    key = compilation.key(_version(compilation.command[0]))
+    return build_once(key, lambda: _compile_and_inspect(compilation, zygote))
+
+
+def _compile_and_inspect(compilation: Compilation, zygote: Zygote) -> bytes:
+    compiled = compile_library(compilation, zygote)
+    if state := device_state(compiled.output):
+        raise BuildFailed("state", state, (), "pass what a kernel needs as its arguments")
+    return compiled.library
 
 
 def _sources(candidate: Candidate) -> list[str]:
@@ -154,14 +159,14 @@ def _sources(candidate: Candidate) -> list[str]:
 
 
 def _find_compiler() -> str | None:
-    path = os.pathsep.join((os.environ.get("PATH", os.defpath), *_USUAL_PLACES))
+    path = os.pathsep.join((os.environ.get("PATH", os.defpath), *_DEFAULT_FOLDERS))
     return shutil.which("nvcc", path=path)
 
 
 def _compiler() -> str:
     compiler = _find_compiler()
     if compiler is None:
-        raise BackendUnavailable("the cuda backend needs nvcc, of NVIDIA's CUDA tool kit")
+        raise BackendUnavailable("the cuda backend needs nvcc: install NVIDIA's CUDA toolkit")
     return compiler
 
 

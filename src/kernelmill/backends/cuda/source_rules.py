@@ -1,24 +1,31 @@
-"""Static rules on CUDA text: those of C++, and what a kernel on a device has no use for."""
+"""Static rules on CUDA text: those of C++, and calls that no launcher or kernel needs."""
 
 import re
 from collections.abc import Iterable
 
-from kernelmill.backends.base import Finding
-from kernelmill.backends.cpp.source_rules import Rule, check_text
+from kernelmill.backends.base import RuleFinding
+from kernelmill.backends.cpp.source_rules import TokenRule, check_text
 
 _LAUNCHER = "launch kernels on the stream that is handed in, and return"
 
-_RULES: tuple[Rule, ...] = (
-    ("streams", r"\bcuda(?:Stream|Event|Graph|Launch(?:Host)?Func|StreamAddCallback)\w*\s*\("
-     r"|\bcu(?:Stream|Event|Graph|Launch|Ctx)\w*\s*\(", _LAUNCHER),
-    ("device-memory", r"\bcuda(?:Malloc(?!Async)|HostAlloc|HostRegister|Free(?!Async)|Ipc)\w*\s*\("
-     r"|\bcuMem\w+\s*\(", "work in the memory that is handed in, or cudaMallocAsync on its stream"),
-    ("device-settings", r"\bcuda(?:DeviceSet|SetDevice|Ctx|Profiler)\w*\s*\(|accessPolicyWindow",
-     "leave the device as it is"),
-    ("device-variable", r"^\s*(?:static\s+|extern\s+)*__(?:device__|managed__)\s+"
-     r"(?:static\s+|volatile\s+)*[\w:<>]+\s+\w+\s*(?:\[|=|;)", "keep nothing between calls"),
-    ("vendor-library", r"\b(?:cublas|cudnn|cusparse|cufft|cusolver|nvrtc)\w*\b|\bcutlass\s*::",
-     "write it yourself"),
+_RULES = (
+    TokenRule("streams",
+              r"\bcuda(?:Stream|Event|Graph|Launch(?:Host)?Func|StreamAddCallback)\w*\s*\("
+              r"|\bcu(?:Stream|Event|Graph|Launch|Ctx)\w*\s*\(", _LAUNCHER),
+    TokenRule("device-memory",
+              r"\bcuda(?:Malloc(?!Async)|HostAlloc|HostRegister|Free(?!Async)|Ipc)\w*\s*\("
+              r"|\bcuMem\w+\s*\(",
+              "work in the memory that is handed in, or cudaMallocAsync on its stream"),
+    TokenRule("device-settings",
+              r"\bcuda(?:DeviceSet|SetDevice|Ctx|Profiler)\w*\s*\(|accessPolicyWindow",
+              "leave the device as it is"),
+    TokenRule("device-variable",
+              r"^\s*(?:static\s+|extern\s+)*__(?:device__|managed__)\s+"
+              r"(?:static\s+|volatile\s+)*[\w:<>]+\s+\w+\s*(?:\[|=|;)",
+              "keep nothing between calls"),
+    TokenRule("vendor-library",
+              r"\b(?:cublas|cudnn|cusparse|cufft|cusolver|nvrtc)\w*\b|\bcutlass\s*::",
+              "write it yourself"),
 )  # fmt: skip
 _KERNEL = re.compile(
     r"__global__\s+(?:static\s+|inline\s+)*void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\("
@@ -26,9 +33,9 @@ _KERNEL = re.compile(
 )
 
 
-def check_cuda(text: str, file: str) -> list[Finding]:
+def check_cuda(text: str, file: str) -> list[RuleFinding]:
     """All findings in one file."""
-    return check_text(text, file, rules=_RULES, assembly=True)
+    return check_text(text, file, rules=_RULES, assembly_allowed=True)
 
 
 def own_kernels(texts: Iterable[str]) -> tuple[str, ...]:

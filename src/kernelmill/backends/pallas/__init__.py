@@ -1,1 +1,1 @@
-"""TPUs through Pallas: libtpu compiles and models, the TPU interpreter executes."""
+"""The backend `pallas`: Google TPUs, kernels in Pallas, compiled by libtpu without a TPU."""

@@ -1,6 +1,6 @@
-"""Tensors as arrays of JAX, which has no 64-bit types here: 32 bits take their place.
+"""Exchange of tensors as JAX arrays, with 32-bit types in place of 64-bit ones.
 
-Used inside cells only.
+Used inside sandboxes only.
 """
 
 import mmap
@@ -12,13 +12,13 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from kernelmill.records.tensors import Layout, as_array, lay_out
 from kernelmill.tensors.blob import FILE_NAME
-from kernelmill.tensors.layout import Layout, Node, as_array, lay_out
 
 _NARROWED = {"int64": "int32", "float64": "float32", "uint64": "uint32"}
 
 
-class Written(NamedTuple):
+class WrittenArrays(NamedTuple):
     file: int
     layout: Layout
 
@@ -41,11 +41,11 @@ def _narrowed(memory: mmap.mmap, tensor: Any) -> npt.NDArray[Any]:
         return array.view(wanted)
     narrow = array.astype(wanted, copy=False)
     if tensor.dtype == "int64" and not np.array_equal(narrow, array):
-        raise OverflowError("an integer does not fit into 32 bits")
+        raise OverflowError("an int64 value does not fit into 32 bits")
     return narrow
 
 
-def write_arrays(arrays: Sequence[npt.NDArray[Any]]) -> Written:
+def write_arrays(arrays: Sequence[npt.NDArray[Any]]) -> WrittenArrays:
     layout = lay_out([(array.dtype.name, array.shape) for array in arrays])
     file = os.memfd_create(FILE_NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.ftruncate(file, layout.bytes)
@@ -53,13 +53,4 @@ def write_arrays(arrays: Sequence[npt.NDArray[Any]]) -> Written:
         for array, place in zip(arrays, layout.tensors, strict=True):
             raw = np.ascontiguousarray(array).tobytes()
             memory[place.offset : place.offset + place.bytes] = raw
-    return Written(file, layout)
-
-
-def restore(node: Node, tensors: Sequence[Any]) -> Any:
-    if node.tensor is not None:
-        return tensors[node.tensor]
-    if node.items is None:
-        return node.scalar
-    items = [restore(item, tensors) for item in node.items]
-    return items if node.keys is None else dict(zip(node.keys, items, strict=True))
+    return WrittenArrays(file, layout)

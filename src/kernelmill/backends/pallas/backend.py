@@ -1,21 +1,20 @@
-"""Pallas candidates: Python that is traced to kernels for a TPU."""
+"""The pallas backend: Python that is traced to kernels for a TPU."""
 
-import threading
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from kernelmill.backends.base import Built, Finding, Requirement
-from kernelmill.backends.environments import Environment
+from kernelmill.backends.base import Built, Requirement, RuleFinding
 from kernelmill.backends.modelled import ModelledBackend, Peak, Session
 from kernelmill.backends.pallas.chips import CHIPS
-from kernelmill.backends.pallas.session import ENGINE, TRACING, CandidateSession
-from kernelmill.backends.pallas.source_rules import check
-from kernelmill.backends.pallas.xla.baseline import EXPORTING, BaselineSession
-from kernelmill.candidate import Candidate
+from kernelmill.backends.pallas.session import CandidateSession
+from kernelmill.backends.pallas.source_rules import check_pallas_source
+from kernelmill.backends.pallas.xla.baseline import EXPORT_MODULE, BaselineSession
+from kernelmill.backends.support.environments import Environment
+from kernelmill.backends.support.python_sources import check_python_files
+from kernelmill.backends.support.toolchain_zygote import ToolchainZygote
+from kernelmill.records.candidate import Candidate
+from kernelmill.records.task import Task
 from kernelmill.sandbox import Zygote
-from kernelmill.tasks.task import Task
 from kernelmill.tensors.arguments import InitArguments
-
-_THREADS = 1
 
 
 class PallasBackend(ModelledBackend):
@@ -26,13 +25,12 @@ class PallasBackend(ModelledBackend):
     chips = tuple(CHIPS)
     clock = "libtpu's static cycle estimate over the chip's clock, or HBM traffic over bandwidth"
     baseline = "XLA"
-    zygote_modules = (EXPORTING,)
+    zygote_modules = (EXPORT_MODULE,)
     environment = Environment("pallas", Path(__file__).with_name("requirements.txt"))
 
     def __init__(self, chip: str = "") -> None:
         super().__init__(chip)
-        self._warming = threading.Lock()
-        self._warm: Zygote | None = None
+        self._zygote = ToolchainZygote(self.environment, CandidateSession.programs.modules)
 
     @property
     def peak(self) -> Peak:
@@ -47,33 +45,24 @@ class PallasBackend(ModelledBackend):
         self.environment.demand()
         return ", ".join(pin.replace("==", " ") for pin in self.environment.pins()[:3])
 
-    def inspect_sources(self, candidate: Candidate) -> list[Finding]:
-        return [
-            finding
-            for file, text in candidate.files.items()
-            if PurePosixPath(file).suffix == ".py"
-            for finding in check(text, file, entry=file == self.entry)
-        ]
+    def inspect_sources(self, candidate: Candidate) -> list[RuleFinding]:
+        def check(text: str, file: str) -> list[RuleFinding]:
+            return check_pallas_source(text, file, entry=file == self.entry)
+
+        return check_python_files(candidate, check)
 
     def build(self, candidate: Candidate, zygote: Zygote) -> Built:
-        """A kernel is compiled for the shapes of a call: there is nothing to build before it."""
+        """Nothing is compiled here: a kernel is compiled for the shapes of a call."""
         self.environment.demand()
         return Built({})
 
-    def inspect_build(self, candidate: Candidate, built: Built) -> list[Finding]:
+    def inspect_build(self, candidate: Candidate, built: Built) -> list[RuleFinding]:
         return []
 
     def open(
         self, candidate: Candidate, built: Built, init: InitArguments, zygote: Zygote
     ) -> Session:
-        return CandidateSession(self.chip, candidate, init, self._toolchain_zygote())
+        return CandidateSession(self.chip, candidate, init, self._zygote.get())
 
     def open_baseline(self, task: Task, init: InitArguments, zygote: Zygote) -> Session:
-        return BaselineSession(self.chip, task, zygote, self._toolchain_zygote())
-
-    def _toolchain_zygote(self) -> Zygote:
-        """A warm process with JAX in it, under the tool chain's own Python."""
-        with self._warming:
-            if self._warm is None:
-                self._warm = Zygote((TRACING, ENGINE), _THREADS, python=self.environment.python)
-            return self._warm
+        return BaselineSession(self.chip, task, zygote, self._zygote.get())

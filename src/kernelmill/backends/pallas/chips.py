@@ -1,24 +1,24 @@
-"""The TPUs whose compiler needs no TPU, and what is public about them."""
+"""The TPUs that libtpu compiles for without a TPU, and their published figures."""
 
 from typing import NamedTuple
 
 
 class Chip(NamedTuple):
     topology: str
-    """As the compiler is asked for it."""
+    """The topology name that the compiler takes."""
     accelerator: str
-    """As the environment names it."""
+    """The accelerator type for the environment variable of libtpu."""
     device_kind: str
-    """As JAX names it."""
+    """The name that JAX gives the device."""
     hertz: float
-    """Of the core: the cycles are of this clock."""
+    """Clock rate of the core."""
     bytes_per_second: float
-    """Of the memory."""
+    """Bandwidth of HBM."""
     operations_per_second: float
-    """In bfloat16, by the matrix units."""
+    """Peak of the matrix units in bfloat16."""
     vmem_bytes: int
     cores: int
-    """That share one program."""
+    """Cores that share one program."""
 
 
 _VMEM = 128 << 20
@@ -27,4 +27,4 @@ CHIPS = {
     "v6e": Chip("v6e:1x1", "v6e-1", "TPU v6 lite", 1.75e9, 1640e9, 918e12, _VMEM, 1),
     "v5p": Chip("v5p:1x1x1", "v5p-2", "TPU v5", 1.75e9, 2765e9, 459e12, _VMEM, 2),
 }
-"""Clocks follow from the published peak and the size of the matrix units."""
+"""Clock rates follow from the published peak and the size of the matrix units."""

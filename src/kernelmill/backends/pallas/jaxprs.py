@@ -1,7 +1,7 @@
-"""Traced functions as data: from the cell that traced them to one that runs no foreign code.
+"""Serialization of jaxprs, from the sandbox that traced them to the engine.
 
-Used inside cells only. What arrives may come from a candidate that has taken its cell over, so
-that unpacking makes instances of a fixed list of JAX's plain classes and calls nothing else.
+Used inside sandboxes only. The bytes may come from a candidate that has taken over its sandbox, so
+deserialization creates instances of a fixed list of JAX's data classes and calls nothing else.
 """
 
 import gc
@@ -12,7 +12,7 @@ from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
 
-import jax.experimental.pallas.tpu  # noqa: F401  (its primitives must be known)
+import jax.experimental.pallas.tpu  # noqa: F401  (registers its primitives)
 import numpy as np
 from jax._src import core, source_info_util
 from jax._src.linear_util import DebugInfo, WrappedFun, wrap_init
@@ -50,91 +50,91 @@ _CLASSES = {
     "numpy._core.numeric": "_frombuffer",
     "builtins": "slice range complex frozenset set",
     "collections": "OrderedDict",
-    __name__: "_no_source _primitive _stand_in",
+    __name__: "_no_source _primitive _placeholder",
 }
 _ALLOWED = {(module, name) for module, names in _CLASSES.items() for name in names.split()}
 _PRIMITIVES = {one.name: one for one in gc.get_objects() if isinstance(one, core.Primitive)}
-"""All that JAX has: it keeps no list of its own."""
+"""All primitives by name: JAX keeps no list of its own."""
 
 
-class Unfit(Exception):
-    """This is not the trace of a kernel."""
+class InvalidTrace(Exception):
+    """The bytes are not a serialized jaxpr, or contain what a kernel may not."""
 
 
 def _primitive(name: str) -> core.Primitive:
     if name not in _PRIMITIVES:
-        raise Unfit(f"unknown operation {name!r}")
+        raise InvalidTrace(f"unknown primitive {name!r}")
     return _PRIMITIVES[name]
 
 
-def _unused(*_: object, **__: object) -> None:
-    raise Unfit("it calls back into Python")
+def _refuse_call(*_: object, **__: object) -> None:
+    raise InvalidTrace("it calls back into Python")
 
 
-def _stand_in(wrapped: bool) -> WrappedFun | Callable[..., None]:
+def _placeholder(wrapped: bool) -> WrappedFun | Callable[..., None]:
     debug_info = DebugInfo("derivative", "unused", None, None)
-    return wrap_init(_unused, debug_info=debug_info) if wrapped else _unused
+    return wrap_init(_refuse_call, debug_info=debug_info) if wrapped else _refuse_call
 
 
 def _no_source() -> source_info_util.SourceInfo:
     return source_info_util.new_source_info()
 
 
-class _Packer(pickle.Pickler):
+class _Serializer(pickle.Pickler):
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, core.Primitive):
             return _primitive, (value.name,)
         if isinstance(value, source_info_util.SourceInfo):
             return _no_source, ()
         if isinstance(value, TypedNdArray):
-            # JAX 0.10.2 mistakes its second argument here.
+            # JAX 0.10.2 passes a wrong second argument when it pickles one itself.
             return TypedNdArray, (np.array(value, copy=True, subok=False), value.aval)
         if isinstance(value, FunctionType | MethodType | partial | WrappedFun):
             known = (getattr(value, "__module__", ""), getattr(value, "__qualname__", ""))
-            # The others are rules for derivatives, which nobody will ask for.
+            # The others are rules for derivatives, which are never used.
             return (
                 NotImplemented
                 if known in _ALLOWED
-                else (_stand_in, (isinstance(value, WrappedFun),))
+                else (_placeholder, (isinstance(value, WrappedFun),))
             )
         return NotImplemented
 
 
-_Watchable: Any = pickle._Unpickler
-"""The one written in Python: its steps can be watched."""
+_PythonUnpickler: Any = pickle._Unpickler
+"""The implementation in Python, whose opcodes can be overridden."""
 
 
-class _Unpacker(_Watchable):  # type: ignore[misc]
-    dispatch = dict(_Watchable.dispatch)
+class _Deserializer(_PythonUnpickler):  # type: ignore[misc]
+    dispatch = dict(_PythonUnpickler.dispatch)
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in _ALLOWED:
-            raise Unfit(f"{module}.{name} has no place in a kernel")
+            raise InvalidTrace(f"{module}.{name} is not allowed in a traced kernel")
         return super().find_class(module, name)
 
     def load_build(self) -> None:
         if callable(self.stack[-2]):
-            raise Unfit("it changes what is not its own")
+            raise InvalidTrace("it modifies a class or function")
         super().load_build()
 
     dispatch[pickle.BUILD[0]] = load_build
 
 
-def pack(function: core.ClosedJaxpr) -> bytes:
+def serialize_jaxpr(jaxpr: core.ClosedJaxpr) -> bytes:
     file = io.BytesIO()
-    _Packer(file, protocol=5).dump(function)
+    _Serializer(file, protocol=5).dump(jaxpr)
     return file.getvalue()
 
 
-def unpack(content: bytes) -> core.ClosedJaxpr:
-    """Raises Unfit, whatever is wrong with the content."""
+def deserialize_jaxpr(content: bytes) -> core.ClosedJaxpr:
+    """Raises InvalidTrace, whatever is wrong with the content."""
     try:
-        function = _Unpacker(io.BytesIO(content)).load()
-        if not isinstance(function, core.ClosedJaxpr):
-            raise Unfit("not a traced function")
-        core.check_jaxpr(function.jaxpr)
-    except Unfit:
+        jaxpr = _Deserializer(io.BytesIO(content)).load()
+        if not isinstance(jaxpr, core.ClosedJaxpr):
+            raise InvalidTrace("not a traced function")
+        core.check_jaxpr(jaxpr.jaxpr)
+    except InvalidTrace:
         raise
-    except Exception as error:  # rubbish makes the classes it names raise anything
-        raise Unfit(f"not a traced function: {error}") from error
-    return function
+    except Exception as error:  # with arbitrary bytes, the allowed classes may raise anything
+        raise InvalidTrace(f"not a traced function: {error}") from error
+    return jaxpr

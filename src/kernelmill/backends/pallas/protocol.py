@@ -1,73 +1,72 @@
-"""What the judge's side and the cells of this backend say to each other."""
+"""Messages between the judge and the sandboxes of the pallas backend."""
+
+from typing import NamedTuple
 
 import msgspec
 
-from kernelmill.tasks.task import Kind
-from kernelmill.tensors.layout import Layout, Node
+from kernelmill.records.task import TensorSpec
+from kernelmill.records.tensors import Layout, Node
 
 
-class LoadRequest(msgspec.Struct):
-    """File: the constructor's tensors."""
+class PallasLoadRequest(msgspec.Struct):
+    """A candidate to load. File: the tensors of its constructor, with values."""
 
     sources: dict[str, str]
     init_arguments: Node
     init_layout: Layout
 
 
-class TraceRequest(msgspec.Struct):
-    """A call of these types and shapes."""
-
-    tensors: list[Kind]
-    """Inputs, then state."""
-    inputs: Node
-    state: dict[str, int]
-
-
 class Traced(msgspec.Struct):
-    """File: the traced function, packed."""
+    """File: the serialized jaxpr."""
 
 
-class Taken(msgspec.Struct):
-    """A traced function has been taken in."""
+class Objection(NamedTuple):
+    """A forbidden operation in a traced function."""
 
-    outputs: list[Kind]
+    what: str
+    instead: str
+
+
+class FunctionSummary(msgspec.Struct):
+    """The engine's description of a function it has loaded."""
+
+    outputs: list[TensorSpec]
     steps: int
-    """Of all grids together."""
-    objection: tuple[str, str] | None = None
-    """What it does that a kernel may not, and what to do instead."""
+    """Grid steps of all kernels together."""
+    objection: Objection | None = None
 
 
-class RunRequest(msgspec.Struct):
-    """File: inputs, then state."""
+class InterpretRequest(msgspec.Struct):
+    """A call. File: inputs, then state."""
 
     layout: Layout
-    races: bool
-    """Whether to look for them: it takes several times as long."""
+    detect_races: bool
+    """Race detection takes several times as long."""
 
 
-class Ran(msgspec.Struct):
+class Interpreted(msgspec.Struct):
     """File: the outputs."""
 
     layout: Layout
     race: bool = False
 
 
-class UnitUse(msgspec.Struct):
-    """One operation of the compiled program."""
+class OperationProfile(msgspec.Struct):
+    """libtpu's static profile of one operation of the compiled program."""
 
     name: str
     cycles: int
     bundles: int
     shares: dict[str, float]
-    """Unit -> share of its slots that are filled."""
+    """Unit -> share of its instruction slots that are filled."""
     vmem_bytes: int = 0
 
 
-class Compiled(msgspec.Struct):
-    operations: list[UnitUse]
+class CompiledKernel(msgspec.Struct):
+    operations: list[OperationProfile]
     bytes: int
-    """Moved between memory and core."""
+    """Bytes moved between HBM and the core."""
     grids: dict[str, list[int]]
     """Kernel -> sizes of its grid."""
     loops: int
-    """Loops outside kernels: the model counts their bodies once."""
+    """Loops outside of kernels: the model counts their bodies once."""

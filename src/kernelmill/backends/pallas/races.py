@@ -1,6 +1,6 @@
-"""What the interpreter found of races, in every kernel: JAX remembers that of the last alone.
+"""Races that the interpreter detects in any kernel of a call. JAX remembers those of the last one.
 
-Used inside cells only.
+Used inside sandboxes only.
 """
 
 from typing import Any
@@ -8,21 +8,21 @@ from typing import Any
 from jax._src.pallas.mosaic.interpret import interpret_pallas_call
 
 _make_state = interpret_pallas_call.RaceDetectionState
-_begun: list[Any] = []
+_states: list[Any] = []
 
 
-def _remembered(**arguments: Any) -> Any:
+def _make_recorded_state(**arguments: Any) -> Any:
     state = _make_state(**arguments)
-    _begun.append(state)
+    _states.append(state)
     return state
 
 
-interpret_pallas_call.RaceDetectionState = _remembered
+interpret_pallas_call.RaceDetectionState = _make_recorded_state
 
 
-def forget() -> None:
-    _begun.clear()
+def reset_races() -> None:
+    _states.clear()
 
 
-def found() -> bool:
-    return any(state.races_found for state in _begun)
+def races_found() -> bool:
+    return any(state.races_found for state in _states)

@@ -1,4 +1,4 @@
-"""JAX made to believe in a chip that is not there. Used inside cells only."""
+"""JAX and libtpu set up for a chip that this machine lacks. Used inside sandboxes only."""
 
 import os
 from contextlib import AbstractContextManager
@@ -26,7 +26,7 @@ _UNITS = """--xla_jf_dump_to={folder}/units --xla_jf_dump_llo_text=true
 
 
 def tracing_for(chip: Chip) -> AbstractContextManager[Any]:
-    """Within it, code that asks what it is traced for is told of the chip."""
+    """A context in which JAX reports this chip to code that asks for its device."""
     device = AbstractDevice(chip.device_kind, chip.cores, "tpu")
     mesh = AbstractMesh((), (), abstract_device=device)
     within: AbstractContextManager[Any] = jax.sharding.use_abstract_mesh(mesh)
@@ -34,9 +34,9 @@ def tracing_for(chip: Chip) -> AbstractContextManager[Any]:
 
 
 def compiler_for(chip: Chip, dumps: Path, profiled: bool) -> SingleDeviceSharding:
-    """Start libtpu, once a process: what it compiles for this device it describes in `dumps`.
+    """Start libtpu, once per process. It dumps reports on compiled programs into `dumps`.
 
-    Its profiler ends the process where it meets an instruction that it has no model of.
+    Its profiler aborts the process at an instruction that it has no model of.
     """
     flags = " ".join((_PROFILE, *_UNITS.split()) if profiled else _UNITS.split())
     flags = flags.format(folder=dumps)

@@ -1,4 +1,4 @@
-"""How many bytes a program moves between memory and core. Used inside cells only."""
+"""Count of the bytes that a program moves between HBM and core. Used inside sandboxes only."""
 
 import math
 from typing import Any
@@ -7,13 +7,13 @@ import jax
 import numpy as np
 from jax._src import core
 
-from kernelmill.backends.pallas.rewriting import kernels
+from kernelmill.backends.pallas.jaxpr_passes import kernel_calls
 
 
-def moved_bytes(function: core.ClosedJaxpr, compiled: Any) -> int:
-    """Of the kernels by their blocks; of all else by XLA's count, which leaves kernels out."""
+def moved_bytes(closed: core.ClosedJaxpr, compiled: Any) -> int:
+    """Kernels are counted by their blocks, the rest by XLA, which does not count kernels."""
     others = int(compiled.cost_analysis().get("bytes accessed", 0))
-    return others + sum(_by_blocks(equation) for equation in kernels(function.jaxpr))
+    return others + sum(_by_blocks(equation) for equation in kernel_calls(closed.jaxpr))
 
 
 def _by_blocks(equation: core.JaxprEqn) -> int:
@@ -22,7 +22,7 @@ def _by_blocks(equation: core.JaxprEqn) -> int:
 
 
 def _fetches(block: Any, mapping: Any) -> int:
-    """A block is moved when its index differs from that of the step before."""
+    """Transfers of a block: one whenever its index differs from that of the previous step."""
     steps = int(math.prod(mapping.grid))
     if steps <= 1 or not _in_blocks(block):
         return 1

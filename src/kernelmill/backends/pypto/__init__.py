@@ -1,1 +1,1 @@
-"""Huawei Ascend through PyPTO: tiles of tensors, compiled and simulated by the vendor's library."""
+"""The backend `pypto`: Huawei Ascend NPUs, kernels in PyPTO, simulated by the vendor's library."""

@@ -1,32 +1,39 @@
-"""PyPTO: the vendor compiles, interprets and simulates; the judge compares what comes out."""
+"""The pypto backend: the vendor's library compiles, executes and simulates; the judge compares."""
 
 import shutil
 import threading
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import ClassVar
 
 from kernelmill import __version__
-from kernelmill.backends import cache
-from kernelmill.backends.base import BuildFailed, Built, Finding, Requirement
-from kernelmill.backends.building import builder, cache_requirement, take
-from kernelmill.backends.environments import Environment
+from kernelmill.backends.base import BuildFailed, Built, Requirement, RuleFinding
 from kernelmill.backends.modelled import BaselineMissing, ModelledBackend, Peak, Session
-from kernelmill.backends.pypto.kernels import DECORATOR, LANGUAGE, check_kernels, kernels_of
-from kernelmill.backends.pypto.session import CLOCK_HERTZ, ENGINE, TRACING, SimulatedSession
-from kernelmill.backends.python_rules import PythonRules
-from kernelmill.candidate import MODEL_FILE, Candidate, Origin, is_candidate, read_candidate
-from kernelmill.errors import BackendUnavailable
+from kernelmill.backends.pypto.kernels import DECORATOR, LANGUAGE, check_kernels, find_kernels
+from kernelmill.backends.pypto.session import SimulatedSession
+from kernelmill.backends.reading import is_candidate, read_candidate
+from kernelmill.backends.support import build_cache
+from kernelmill.backends.support.ascend_910b import (
+    ASCEND_BYTES_PER_SECOND,
+    ASCEND_HERTZ,
+    CUBE_OPERATIONS_PER_CYCLE,
+)
+from kernelmill.backends.support.building import build_sandbox, cache_requirement, read_received
+from kernelmill.backends.support.environments import Environment
+from kernelmill.backends.support.python_rules import PythonRules
+from kernelmill.backends.support.python_sources import check_python_files
+from kernelmill.backends.support.toolchain_zygote import ToolchainZygote
+from kernelmill.records.candidate import MODEL_FILE, Candidate, Origin
+from kernelmill.records.errors import BackendUnavailable
+from kernelmill.records.task import Task
 from kernelmill.sandbox import Zygote
-from kernelmill.tasks.task import Task
 from kernelmill.tensors.arguments import InitArguments
 
 _RULES = PythonRules(language=LANGUAGE, expressions=frozenset({DECORATOR}))
-_ALOUD = "kernelmill.backends.pypto.logging_aloud"
-_BUILDING = "kernelmill.backends.pypto.calculator"
+_LOGGING = "kernelmill.backends.pypto.library_logging"
+_CALCULATOR = "kernelmill.backends.pypto.calculator"
 _BUILD_SECONDS = 1800.0
-_THREADS = 1
-_BYTES_PER_SECOND = 1.6e12
-_CUBE_CORES, _CUBE_OPERATIONS = 24, 2 * 4096
+_CUBE_CORES = 24
+_VECTOR_CORES = 48
 
 
 class PyptoBackend(ModelledBackend):
@@ -41,13 +48,15 @@ class PyptoBackend(ModelledBackend):
 
     def __init__(self, chip: str = "") -> None:
         super().__init__(chip)
-        self._warming = threading.Lock()
-        self._warm: Zygote | None = None
+        modules = (_LOGGING, *SimulatedSession.programs.modules, _CALCULATOR)
+        self._zygote = ToolchainZygote(self.environment, modules)
+        self._building = threading.Lock()
         self._calculator = b""
 
     @property
     def peak(self) -> Peak:
-        return Peak(_BYTES_PER_SECOND, CLOCK_HERTZ * _CUBE_CORES * _CUBE_OPERATIONS)
+        operations = ASCEND_HERTZ * _CUBE_CORES * CUBE_OPERATIONS_PER_CYCLE
+        return Peak(ASCEND_BYTES_PER_SECOND, operations)
 
     def requirements(self) -> list[Requirement]:
         need = self.environment
@@ -64,28 +73,24 @@ class PyptoBackend(ModelledBackend):
 
     def machine(self) -> tuple[str, ...]:
         return (
-            f"{self.chip}: 24 cube cores and 48 vector cores, 192 KiB of unified buffer each",
+            f"{self.chip}: {_CUBE_CORES} cube cores and {_VECTOR_CORES} vector cores, "
+            "192 KiB of unified buffer each",
             f"time is {self.clock}",
         )
 
-    def inspect_sources(self, candidate: Candidate) -> list[Finding]:
-        findings = [
-            finding
-            for file, text in candidate.files.items()
-            if PurePosixPath(file).suffix == ".py"
-            for finding in _RULES.check(text, file)
-        ]
-        if not findings and not kernels_of(candidate.files[MODEL_FILE]):
+    def inspect_sources(self, candidate: Candidate) -> list[RuleFinding]:
+        findings = check_python_files(candidate, _RULES.check)
+        if not findings and not find_kernels(candidate.files[MODEL_FILE]):
             what, instead = "the candidate has no kernel", f"write one with @{DECORATOR}"
-            findings.append(Finding("no-kernel", MODEL_FILE, what, instead))
+            findings.append(RuleFinding("no-kernel", MODEL_FILE, what, instead))
         return findings
 
     def build(self, candidate: Candidate, zygote: Zygote) -> Built:
-        """Kernels are compiled when they are called; here they are checked, rules or no rules."""
+        """Checks the kernels, even where static rules are off. They are compiled when called."""
         self.environment.demand()
         try:
             findings = check_kernels(candidate.files[MODEL_FILE], MODEL_FILE)
-            names = tuple(kernel.name for kernel in kernels_of(candidate.files[MODEL_FILE]))
+            names = tuple(kernel.name for kernel in find_kernels(candidate.files[MODEL_FILE]))
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise BuildFailed("syntax", f"not valid Python: {error}", ()) from error
         if findings:
@@ -93,42 +98,40 @@ class PyptoBackend(ModelledBackend):
             raise BuildFailed(first.rule, first.what, tuple(map(str, findings)), first.instead)
         return Built({}, kernels=names)
 
-    def inspect_build(self, candidate: Candidate, built: Built) -> list[Finding]:
+    def inspect_build(self, candidate: Candidate, built: Built) -> list[RuleFinding]:
         return []
 
     def open(
         self, candidate: Candidate, built: Built, init: InitArguments, zygote: Zygote
     ) -> Session:
-        warm = self._toolchain_zygote()
-        return SimulatedSession(candidate, init, warm, self._calculator)
+        toolchain = self._zygote.get()
+        return SimulatedSession(candidate, init, toolchain, self._load_calculator(toolchain))
 
     def open_baseline(self, task: Task, init: InitArguments, zygote: Zygote) -> Session:
         folder = self.folder() / "baselines" / task.id
         if not is_candidate(folder):
-            raise BaselineMissing(f"nobody has written {task.id} down for PyPTO")
+            raise BaselineMissing(f"the pypto backend ships no baseline of {task.id}")
         return self.open(read_candidate(folder, Origin.SHIPPED), Built({}), init, zygote)
 
-    def _toolchain_zygote(self) -> Zygote:
-        """A warm process with PyPTO in it, under its own Python; and its interpreter, built."""
-        with self._warming:
-            if self._warm is None:
-                modules = (_ALOUD, TRACING, ENGINE, _BUILDING)
-                self._warm = Zygote(modules, _THREADS, python=self.environment.python)
-                self._calculator = self._built_calculator(self._warm)
-            return self._warm
+    def _load_calculator(self, toolchain: Zygote) -> bytes:
+        """The library of the vendor's interpreter: built once per machine, in a minute or two."""
+        with self._building:
+            if not self._calculator:
+                key = build_cache.cache_key((__version__, "calculator", *self.environment.pins()))
+                self._calculator = build_cache.load_artefact(key) or _build_calculator(
+                    toolchain, key
+                )
+            return self._calculator
 
-    def _built_calculator(self, warm: Zygote) -> bytes:
-        """It takes a minute or two, once."""
-        key = cache.cache_key((__version__, "calculator", *self.environment.pins()))
-        if (known := cache.load(key)) is not None:
-            return known
-        with builder(f"{_BUILDING}:build_calculator", {}, warm, _BUILD_SECONDS) as cell:
-            body, files = cell.request({"go": True}, _BUILD_SECONDS)
-            library = take(files)
-        if library is None:
-            trouble = str(body.get("trouble", ""))[-500:]
-            raise BackendUnavailable(
-                f"PyPTO's interpreter does not build (it needs cmake and g++): {trouble}"
-            )
-        cache.store(key, library)
-        return library
+
+def _build_calculator(toolchain: Zygote, key: str) -> bytes:
+    with build_sandbox(f"{_CALCULATOR}:build_calculator", {}, toolchain, _BUILD_SECONDS) as sandbox:
+        body, files = sandbox.request({"go": True}, _BUILD_SECONDS)
+        library = read_received(files)
+    if library is None:
+        error = str(body.get("error", ""))[-500:]
+        raise BackendUnavailable(
+            f"PyPTO's interpreter does not build (it needs cmake and g++): {error}"
+        )
+    build_cache.store_artefact(key, library)
+    return library

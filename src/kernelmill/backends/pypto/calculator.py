@@ -1,4 +1,7 @@
-"""Builds the vendor's interpreter of tile graphs, which comes as source. Runs inside cells only."""
+"""Build of the vendor's interpreter of tile graphs, which ships as source.
+
+Runs inside sandboxes only.
+"""
 
 import os
 from pathlib import Path
@@ -8,11 +11,11 @@ from pypto._utils import BuildOnlineManager
 
 from kernelmill.sandbox.channel import Channel
 
-LIBRARY = "libtile_fwk_calculator.so"
+_LIBRARY = "libtile_fwk_calculator.so"
 
 
 def build_calculator(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
-    """Entry: hand back the library."""
+    """Entry: sends the library, or the error that prevented it."""
     channel.receive()
     manager = BuildOnlineManager()
     framework, tools = manager._TorchContext(), manager._CMakeContext()
@@ -25,8 +28,8 @@ def build_calculator(channel: Channel, arguments: dict[str, Any], scratch: str) 
         f"-DPY3_MOD_TORCH_C_GLIBCXX_USE_CXX11_ABI={framework.torch_c_use_cxx11_abi}"
     )
     try:
-        built = Path(tools.compile(ctx=build), "lib", LIBRARY)
+        built = Path(tools.compile(ctx=build), "lib", _LIBRARY)
     except (RuntimeError, OSError) as error:
-        channel.send({"trouble": str(error)[:2000]})
+        channel.send({"error": str(error)[:2000]})
         return
-    channel.send({"trouble": ""}, (os.open(built, os.O_RDONLY),))
+    channel.send({"error": ""}, (os.open(built, os.O_RDONLY),))

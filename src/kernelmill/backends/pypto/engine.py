@@ -1,7 +1,7 @@
-"""Compiles kernels, has the vendor's interpreter execute them and its simulator count cycles.
+"""The engine program: the vendor's interpreter executes kernels, its simulator counts cycles.
 
-Sees the kernels' text, and no other Python of the candidate's. Runs inside a cell, under the Python
-of the tool chain.
+It gets the source of the kernels, and no other Python of the candidate. Runs inside a sandbox,
+under the Python of the tool chain.
 """
 
 import ctypes
@@ -14,20 +14,19 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import torch
 from pypto import pypto_impl
 from pypto.frontend.parser import entry
 from pypto.runtime import _pto_to_tensor_data, _pto_verify_datas
 
-from kernelmill.backends.buffers import Buffers
-from kernelmill.backends.pypto.protocol import Argument, CallUse, KernelCall, PyptoRan, PyptoTrace
-from kernelmill.backends.traced_session import RunRequest
-from kernelmill.sandbox.channel import Channel, Message
-from kernelmill.sandbox.serving import Server
-from kernelmill.tensors.blob import FILE_NAME
+from kernelmill.backends.pypto.protocol import CallEstimate, KernelCall, PyptoRan, PyptoTrace
+from kernelmill.backends.support.buffers import Buffers
+from kernelmill.backends.support.launch_arguments import LaunchArgument
+from kernelmill.backends.support.launch_engine import CompilerError, LaunchEngine, serve_engine
+from kernelmill.backends.support.traced_session import EngineRunRequest
+from kernelmill.sandbox.channel import Channel
 
-_HEAD = "import pypto\n\n\n"
+_IMPORTS = "import pypto\n\n\n"
 _DECORATOR = (
     "@pypto.frontend.jit(runtime_options={'run_mode': pypto.RunMode.SIM}, "
     "verify_options={'enable_pass_verify': True})\n"
@@ -36,31 +35,28 @@ _CYCLES = re.compile(r"Total Cycles\.*:\s*(\d+)")
 _FIGURE = re.compile(r"^\s*([A-Za-z][\w /%()-]*?)\.*:\s*([\d.]+)\s*(%?)\s*$", re.MULTILINE)
 _REPORT = "output/*/CostModelSimulationOutput/_simulate.stat.report.txt"
 _LOG = "log"
-_TELLING = re.compile(r"ERROR|[Ee]rror|exceed|not support")
+_ERROR_LINE = re.compile(r"ERROR|[Ee]rror|exceed|not support")
 _NOISE = re.compile(r"Failed to open file|Errcode|^\s+(?:File |raise )")
-_DIED = 3
+_MAX_LOG = 1800
+_MAX_WIDTH = 300
+_EXIT_FAILED = 3
 
 
-class CompilerRefuses(Exception):
-    """The message is the library's."""
-
-
-def run_engine(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
-    """Entry. File of the first message: the interpreter."""
+def run_pypto_engine(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
+    """Entry. The first message carries the interpreter's library as its file."""
     library = Path(scratch) / "calculator.so"
     with os.fdopen(channel.receive().files[0], "rb") as file:
         library.write_bytes(file.read())
-    _feed_real_inputs(library)
-    engine = _Engine(_kernels(arguments["kernels"], Path(scratch)), Path(scratch))
+    _use_host_tensors(library)
+    engine = _Engine(_load_kernels(arguments["kernels"], Path(scratch)), Path(scratch))
     channel.send({})
-    server = Server(channel, Path(scratch))
-    server.also("run", engine.run)
-    server.serve()
+    serve_engine(channel, scratch, engine)
 
 
-def _feed_real_inputs(library: Path) -> None:
-    """The library copies inputs from a device, which is not there: its verification would read
-    zeros and pass anything. It is given the tensors of the call, and writes the outputs into them.
+def _use_host_tensors(library: Path) -> None:
+    """Make the interpreter read and write the tensors of the call.
+
+    By default it copies its inputs from a device. Without one it reads zeros and passes anything.
     """
     ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
 
@@ -71,10 +67,10 @@ def _feed_real_inputs(library: Path) -> None:
     entry.JitCallableWrapper._setup_verify_data = staticmethod(setup)
 
 
-def _kernels(text: str, scratch: Path) -> dict[str, Any]:
-    """The library reads the source of kernels from their file."""
+def _load_kernels(source: str, scratch: Path) -> dict[str, Any]:
+    """Imports the kernels from a file, because the library reads their source."""
     path = scratch / "kernels.py"
-    path.write_text(_HEAD + re.sub(r"^def ", f"{_DECORATOR}def ", text, flags=re.MULTILINE))
+    path.write_text(_IMPORTS + re.sub(r"^def ", f"{_DECORATOR}def ", source, flags=re.MULTILINE))
     spec = importlib.util.spec_from_file_location("kernels", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -82,25 +78,19 @@ def _kernels(text: str, scratch: Path) -> dict[str, Any]:
     return vars(module)
 
 
-class _Engine:
+class _Engine(LaunchEngine[PyptoTrace, PyptoRan]):
+    request_type = EngineRunRequest[PyptoTrace]
+
     def __init__(self, kernels: dict[str, Any], scratch: Path) -> None:
         self._kernels = kernels
         self._scratch = scratch
         self._runs = 0
 
-    def run(self, message: Message) -> tuple[PyptoRan, tuple[int, ...]]:
-        request = msgspec.convert(message.body["call"], RunRequest[PyptoTrace])
-        trace = request.trace
-        buffers = Buffers(message.files[0], request.layout, trace.buffers)
-        uses = [self._apart(call, buffers) for call in trace.calls]
-        ran = PyptoRan(uses=uses, mutated=buffers.mutated())
-        file = os.memfd_create(FILE_NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        buffers.write(trace.outputs, file)
-        buffers.close()
-        return ran, (file,)
+    def launch(self, trace: PyptoTrace, buffers: Buffers) -> PyptoRan:
+        return PyptoRan(calls=[self._run_in_child(call, buffers) for call in trace.calls])
 
-    def _apart(self, call: KernelCall, buffers: Buffers) -> CallUse:
-        """In a process of its own: the library works once in one, and may end it."""
+    def _run_in_child(self, call: KernelCall, buffers: Buffers) -> CallEstimate:
+        """Forks, because the library works once per process and may end it."""
         self._runs += 1
         folder = self._scratch / f"run{self._runs}"
         folder.mkdir()
@@ -110,38 +100,38 @@ class _Engine:
                 self._call(call, buffers, folder)
                 os._exit(0)
             finally:
-                os._exit(_DIED)
+                os._exit(_EXIT_FAILED)
         _, status = os.waitpid(child, 0)
         try:
             reports = sorted(folder.glob(_REPORT))
             if os.waitstatus_to_exitcode(status) != 0 or not reports:
-                said = _telling((folder / _LOG).read_text(errors="replace"))
-                raise CompilerRefuses(said or "the library ended its process")
-            return _use(call.kernel, reports[-1].read_text())
+                errors = _error_lines((folder / _LOG).read_text(errors="replace"))
+                raise CompilerError(errors or "the library ended its process")
+            return _estimate(call.kernel, reports[-1].read_text())
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _call(self, call: KernelCall, buffers: Buffers, folder: Path) -> None:
-        """The simulator leaves its report in the current folder; C++ prints where Python does."""
+        """The simulator writes its report to the working directory. The C++ part logs to stdout."""
         log = os.open(folder / _LOG, os.O_WRONLY | os.O_CREAT)
         os.dup2(log, 1)
         os.dup2(log, 2)
         os.chdir(folder)
         try:
-            self._kernels[call.kernel](*(_value(one, buffers) for one in call.arguments))
-        except Exception:  # the library raises whatever it likes
+            self._kernels[call.kernel](*(_value(value, buffers) for value in call.arguments))
+        except Exception:  # the library may raise anything
             traceback.print_exc()
             sys.stderr.flush()
             raise
 
 
-def _telling(log: str) -> str:
-    """The first lines that speak of errors: those behind them are consequences."""
-    lines = [line[:300] for line in log.splitlines() if _TELLING.search(line)]
-    return "\n".join(line for line in dict.fromkeys(lines) if not _NOISE.search(line))[:1800]
+def _error_lines(log: str) -> str:
+    """The first error lines: later ones are consequences."""
+    lines = [line[:_MAX_WIDTH] for line in log.splitlines() if _ERROR_LINE.search(line)]
+    return "\n".join(line for line in dict.fromkeys(lines) if not _NOISE.search(line))[:_MAX_LOG]
 
 
-def _value(argument: Argument, buffers: Buffers) -> Any:
+def _value(argument: LaunchArgument, buffers: Buffers) -> Any:
     place = argument.tensor
     if place is None:
         return argument.number
@@ -150,12 +140,12 @@ def _value(argument: Argument, buffers: Buffers) -> Any:
     return whole.as_strided(place.shape, place.strides, place.offset)
 
 
-def _use(kernel: str, report: str) -> CallUse:
+def _estimate(kernel: str, report: str) -> CallEstimate:
     cycles = _CYCLES.search(report)
     if cycles is None:
-        raise CompilerRefuses(f"the simulator does not say how long it took:\n{report[:500]}")
+        raise CompilerError(f"the simulator's report has no cycle count:\n{report[:500]}")
     figures = {
         name.strip(): float(value) / (100 if percent else 1)
         for name, value, percent in _FIGURE.findall(report)
     }
-    return CallUse(kernel, int(cycles[1]), figures)
+    return CallEstimate(kernel, int(cycles[1]), figures)

@@ -1,24 +1,24 @@
-"""The kernels of a candidate as text: taken out of model.py, checked, and given to the engine.
+"""The source of a candidate's kernels: extracted from model.py and checked for the engine.
 
-PyPTO evaluates what stands in a kernel, so what may stand there is an allow-list. It is no matter
-of taste: the engine, which says what a kernel computes and how long it takes, runs this text.
+PyPTO evaluates the source of a kernel inside the engine, which reports outputs and cycles. The
+allow-list of what a kernel may contain is therefore a security boundary.
 """
 
 import ast
 from collections.abc import Iterator
 
-from kernelmill.backends.base import Finding
-from kernelmill.backends.python_rules import KernelLanguage
-from kernelmill.syntax import parse
+from kernelmill.backends.base import RuleFinding
+from kernelmill.backends.support.python_rules import EmbeddedLanguage
+from kernelmill.syntax import parse_python
 
 DECORATOR = "pypto.frontend.jit"
 _TYPES = frozenset(
     "DT_FP32 DT_FP16 DT_BF16 DT_INT8 DT_INT16 DT_INT32 DT_INT64 DT_UINT8 DT_BOOL".split()
 )
-LANGUAGE = KernelLanguage(
+LANGUAGE = EmbeddedLanguage(
     modules={"pypto": _TYPES | {"Tensor"}},
     decorators=frozenset({DECORATOR}),
-    dressings=frozenset(),
+    extra_decorators=frozenset(),
 )
 _FUNCTIONS = frozenset(
     """abs add amax amin arange argsort assemble cast cbrt ceil ceil_div clip concat cond copysign
@@ -28,7 +28,7 @@ _FUNCTIONS = frozenset(
     scatter set_cube_tile_shapes set_vec_tile_shapes sign sqrt sub sum tensor topk transpose tril
     triu trunc unsqueeze squeeze var view where zeros""".split()
 )
-_CHOICES = frozenset("ReLuType TransMode TileOpFormat CastMode".split())
+_ENUMS = frozenset("ReLuType TransMode TileOpFormat CastMode".split())
 _METHODS = frozenset(
     """shape dtype dim exp reshape transpose sum amax amin sqrt rsqrt view cast matmul add sub mul
     div maximum minimum unsqueeze squeeze""".split()
@@ -41,33 +41,33 @@ _EXPRESSIONS = (
     ast.Attribute, ast.BinOp, ast.BoolOp, ast.Call, ast.Compare, ast.Constant, ast.IfExp,
     ast.List, ast.Name, ast.Slice, ast.Subscript, ast.Tuple, ast.UnaryOp,
 )  # fmt: skip
-_PLAINLY = "write it with operations of pypto, local names and the kernel's arguments"
+_HINT = "write it with operations of pypto, local names and the kernel's arguments"
 
 
-def kernels_of(source: str) -> list[ast.FunctionDef]:
-    """Raises what `parse` does."""
+def find_kernels(source: str) -> list[ast.FunctionDef]:
+    """Raises the same errors as `parse`."""
     return [
         node
-        for node in parse(source).body
+        for node in parse_python(source).body
         if isinstance(node, ast.FunctionDef)
         and any(ast.unparse(decorator) == DECORATOR for decorator in node.decorator_list)
     ]
 
 
-def check_kernels(source: str, file: str) -> list[Finding]:
-    return [finding for kernel in kernels_of(source) for finding in _check(kernel, file)]
+def check_kernels(source: str, file: str) -> list[RuleFinding]:
+    return [finding for kernel in find_kernels(source) for finding in _check(kernel, file)]
 
 
-def kernel_text(source: str) -> str:
-    """The kernels alone, without decorators: whoever runs them chooses how."""
+def kernel_source(source: str) -> str:
+    """The kernels alone, without decorators: the engine adds its own."""
     texts = []
-    for kernel in kernels_of(source):
+    for kernel in find_kernels(source):
         kernel.decorator_list = []
         texts.append(ast.unparse(kernel))
     return "\n\n\n".join(texts) + "\n"
 
 
-def _check(kernel: ast.FunctionDef, file: str) -> Iterator[Finding]:
+def _check(kernel: ast.FunctionDef, file: str) -> Iterator[RuleFinding]:
     known = _BUILTINS | {"pypto"} | {argument.arg for argument in kernel.args.args}
     known |= {
         node.id
@@ -76,10 +76,9 @@ def _check(kernel: ast.FunctionDef, file: str) -> Iterator[Finding]:
     }
     for part in (*kernel.body, *(a.annotation for a in kernel.args.args), *kernel.args.defaults):
         for node in ast.walk(part) if part is not None else ():
-            what = _objection(node, known)
-            if what:
+            if what := _objection(node, known):
                 where = f"{file}:{getattr(node, 'lineno', kernel.lineno)}"
-                yield Finding("kernel-language", where, what, _PLAINLY)
+                yield RuleFinding("kernel-language", where, what, _HINT)
 
 
 def _objection(node: ast.AST, known: frozenset[str]) -> str:
@@ -88,9 +87,9 @@ def _objection(node: ast.AST, known: frozenset[str]) -> str:
     if isinstance(node, ast.expr) and not isinstance(node, _EXPRESSIONS):
         return f"uses {type(node).__name__.lower()} in a kernel"
     if isinstance(node, ast.Name) and node.id not in known:
-        return f"uses {node.id}, which a kernel does not know"
+        return f"uses {node.id}, which is not defined in a kernel"
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in _RESERVED:
-        return f"gives {node.id} another meaning"
+        return f"redefines {node.id}"
     if isinstance(node, ast.Attribute):
         return _attribute(node)
     return ""
@@ -101,8 +100,8 @@ _RESERVED = _BUILTINS | {"pypto"}
 
 def _attribute(node: ast.Attribute) -> str:
     if isinstance(node.value, ast.Name) and node.value.id == "pypto":
-        allowed = _FUNCTIONS | _TYPES | _CHOICES | {"Tensor"}
-    elif isinstance(node.value, ast.Attribute) and node.value.attr in _CHOICES:
+        allowed = _FUNCTIONS | _TYPES | _ENUMS | {"Tensor"}
+    elif isinstance(node.value, ast.Attribute) and node.value.attr in _ENUMS:
         allowed = frozenset({node.attr}) if node.attr.isupper() else frozenset()
     else:
         allowed = _METHODS

@@ -1,35 +1,29 @@
-"""What the judge's side and the two cells of this backend say to each other."""
+"""Messages between the judge and the two sandboxes of the pypto backend."""
 
 import msgspec
 
-from kernelmill.backends.launches import Output, Trace
-from kernelmill.backends.traced_session import Ran
-
-
-class Argument(msgspec.Struct):
-    """Of a launch: a tensor, or a number."""
-
-    tensor: Output | None = None
-    number: int | float | bool | None = None
+from kernelmill.backends.support.launch_arguments import LaunchArgument
+from kernelmill.backends.support.launch_log import Trace
+from kernelmill.backends.support.traced_session import EngineReport
 
 
 class KernelCall(msgspec.Struct):
     kernel: str
-    arguments: list[Argument]
+    arguments: list[LaunchArgument]
 
 
 class PyptoTrace(Trace, kw_only=True):
     calls: list[KernelCall]
 
 
-class CallUse(msgspec.Struct):
-    """What the vendor's simulator says of one launch."""
+class CallEstimate(msgspec.Struct):
+    """The simulator's report on one kernel call."""
 
     kernel: str
     cycles: int
     figures: dict[str, float]
-    """Whatever else its report gives a number for."""
+    """Every number in the report, by its label."""
 
 
-class PyptoRan(Ran, kw_only=True):
-    uses: list[CallUse]
+class PyptoRan(EngineReport, kw_only=True):
+    calls: list[CallEstimate]

@@ -1,74 +1,75 @@
-"""Kernels of this backend at work, from the judge's side."""
+"""Sessions of the pypto backend: kernels executed and timed by the vendor's simulator."""
 
 import math
 import os
 from collections.abc import Sequence
 
-from kernelmill.backends.asking import ask
 from kernelmill.backends.base import CandidateFailed
 from kernelmill.backends.modelled import Estimate
-from kernelmill.backends.pypto.diagnostics import run_failure, trace_failure
-from kernelmill.backends.pypto.kernels import kernel_text
-from kernelmill.backends.pypto.protocol import PyptoRan, PyptoTrace
-from kernelmill.backends.traced_session import TracedSession
-from kernelmill.candidate import MODEL_FILE, Candidate
-from kernelmill.sandbox import Cell, Zygote
-from kernelmill.sandbox.serving import Failed
-from kernelmill.tasks.task import Kind
+from kernelmill.backends.pypto.diagnostics import simulator_failure
+from kernelmill.backends.pypto.kernels import kernel_source
+from kernelmill.backends.pypto.protocol import CallEstimate, PyptoRan, PyptoTrace
+from kernelmill.backends.support.ascend_910b import ASCEND_HERTZ
+from kernelmill.backends.support.rpc import ask
+from kernelmill.backends.support.toolchain_zygote import SandboxPrograms
+from kernelmill.backends.support.traced_session import TracedSession
+from kernelmill.records.candidate import MODEL_FILE, Candidate
+from kernelmill.records.task import TensorSpec
+from kernelmill.records.tensors import item_size
+from kernelmill.sandbox import Sandbox, Zygote
+from kernelmill.sandbox.serving import ProgramFailed
 from kernelmill.tensors.arguments import CallArguments, InitArguments
-from kernelmill.tensors.blob import in_memory
-from kernelmill.tensors.layout import item_size
+from kernelmill.tensors.blob import memory_file
 
-TRACING = "kernelmill.backends.pypto.tracing"
-ENGINE = "kernelmill.backends.pypto.engine"
-CLOCK_HERTZ = 1.85e9
-MODEL = "PyPTO 0.2.0, simulator of a 910B1"
-_FURNISH_SECONDS = 60.0
+_MODEL = "PyPTO 0.2.0, simulator of a 910B1"
+_START_SECONDS = 60.0
+_SHOWN_FIGURES = 6
 
 
 class SimulatedSession(TracedSession[PyptoTrace, PyptoRan]):
-    tracing = f"{TRACING}:trace_candidate"
-    engine = f"{ENGINE}:run_engine"
-    trace_kind = PyptoTrace
-    ran_kind = PyptoRan
+    programs = SandboxPrograms(
+        "kernelmill.backends.pypto.tracing:trace_pypto_calls",
+        "kernelmill.backends.pypto.engine:run_pypto_engine",
+    )
+    trace_type = PyptoTrace
+    report_type = PyptoRan
 
     def __init__(
         self, candidate: Candidate, init: InitArguments, zygote: Zygote, calculator: bytes
     ) -> None:
+        """`calculator` is the library of the vendor's interpreter."""
         self._calculator = calculator
-        facts = {"kernels": kernel_text(candidate.files[MODEL_FILE])}
+        facts = {"kernels": kernel_source(candidate.files[MODEL_FILE])}
         super().__init__(candidate, init, zygote, facts)
 
-    def furnish(self, engine: Cell) -> None:
-        file = in_memory(self._calculator)
+    def prepare_engine(self, engine: Sandbox) -> None:
+        file = memory_file(self._calculator)
         try:
-            ask(engine, {}, dict, _FURNISH_SECONDS, file)
+            ask(engine, {}, dict, _START_SECONDS, file)
         finally:
             os.close(file)
 
-    def trace_failure(self, failed: Failed) -> CandidateFailed:
-        return trace_failure(failed)
-
-    def run_failure(self, failed: Failed) -> CandidateFailed:
-        return run_failure(failed)
+    def run_failure(self, failed: ProgramFailed) -> CandidateFailed:
+        return simulator_failure(failed)
 
     def estimate(
-        self, arguments: CallArguments, outputs: Sequence[Kind], seconds: float
+        self, arguments: CallArguments, outputs: Sequence[TensorSpec], seconds: float
     ) -> Estimate:
-        uses = self.run(arguments, outputs, seconds).ran.uses
-        cycles = sum(use.cycles for use in uses)
-        given = sum(tensor.bytes for tensor in arguments.tensors.layout.tensors)
-        made = sum(math.prod(kind.shape) * item_size(kind.dtype) for kind in outputs)
-        notes = tuple(
-            f"{use.kernel}: {use.cycles} cycles; "
-            + ", ".join(f"{name} {value:g}" for name, value in list(use.figures.items())[:6])
-            for use in uses
-        )
+        calls = self.run(arguments, outputs, seconds).report.calls
+        cycles = sum(call.cycles for call in calls)
+        bytes_read = sum(tensor.bytes for tensor in arguments.tensors.layout.tensors)
+        bytes_written = sum(math.prod(spec.shape) * item_size(spec.dtype) for spec in outputs)
         return Estimate(
-            milliseconds=1e3 * cycles / CLOCK_HERTZ,
+            milliseconds=1e3 * cycles / ASCEND_HERTZ,
             cycles=cycles,
-            bytes=given + made,
-            model=MODEL,
-            units={use.kernel: use.cycles / cycles for use in uses},
-            notes=notes,
+            bytes=bytes_read + bytes_written,
+            model=_MODEL,
+            units={call.kernel: call.cycles / cycles for call in calls},
+            notes=tuple(_note(call) for call in calls),
         )
+
+
+def _note(call: CallEstimate) -> str:
+    figures = list(call.figures.items())[:_SHOWN_FIGURES]
+    shown = ", ".join(f"{name} {value:g}" for name, value in figures)
+    return f"{call.kernel}: {call.cycles} cycles; {shown}"

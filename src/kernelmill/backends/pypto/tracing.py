@@ -1,6 +1,6 @@
-"""Traces a candidate: nothing of it leaves but the names of kernels, and what they are called with.
+"""The tracing program: records which kernels forward calls, and with what arguments.
 
-Runs inside a cell, under the Python of the tool chain.
+Runs inside a sandbox, under the Python of the tool chain.
 """
 
 from collections.abc import Callable
@@ -9,44 +9,37 @@ from typing import Any
 import pypto
 import torch
 
-from kernelmill.backends.launches import TraceRequest
-from kernelmill.backends.pypto.protocol import Argument, KernelCall, PyptoTrace
-from kernelmill.backends.valueless import Misuse, Tracer, serve_traces
+from kernelmill.backends.pypto.protocol import KernelCall, PyptoTrace
+from kernelmill.backends.support.launch_log import CallTraceRequest
+from kernelmill.backends.support.launch_tracer import LaunchTracer
+from kernelmill.backends.support.meta_trace import ForbiddenCall, serve_traces
 from kernelmill.sandbox.channel import Channel
 
 
-def trace_candidate(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
+def trace_pypto_calls(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
     """Entry."""
     serve_traces(channel, scratch, _CallTracer())
 
 
-class _CallTracer(Tracer):
-    """Takes the place of the library's decorator, and notes what is called."""
+class _CallTracer(LaunchTracer[KernelCall]):
+    """Replaces the library's `jit` decorator."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._calls: list[KernelCall] = []
-        pypto.frontend.jit = self._recorder
+        pypto.frontend.jit = self._decorate
 
-    def trace(self, model: torch.nn.Module, request: TraceRequest) -> PyptoTrace:
-        self._calls = []
-        outputs = self.run(model, request)
-        if not self._calls:
-            raise Misuse("forward launches no kernel")
-        return PyptoTrace(buffers=self.buffers, outputs=outputs, calls=self._calls)
+    def trace(self, model: torch.nn.Module, request: CallTraceRequest) -> PyptoTrace:
+        outputs = self.record(model, request)
+        return PyptoTrace(buffers=self.buffers, outputs=outputs, calls=self.launches)
 
-    def _recorder(self, kernel: Callable[..., None]) -> Callable[..., None]:
-        def note(*arguments: Any) -> None:
-            taken = [self._argument(kernel.__name__, value) for value in arguments]
-            self._calls.append(KernelCall(kernel.__name__, taken))
+    def _decorate(self, kernel: Callable[..., None]) -> Callable[..., None]:
+        name = kernel.__name__
 
-        return note
+        def record_call(*values: Any) -> None:
+            for value in values:
+                if isinstance(value, torch.Tensor) and not value.is_contiguous():
+                    raise ForbiddenCall(f"{name} is given a tensor that is not contiguous")
+            arguments = [self.argument(name, value) for value in values]
+            self.launches.append(KernelCall(name, arguments))
 
-    def _argument(self, kernel: str, value: Any) -> Argument:
-        if isinstance(value, torch.Tensor):
-            if not value.is_contiguous():
-                raise Misuse(f"{kernel} is given a tensor that is not contiguous")
-            return Argument(tensor=self.place(value))
-        if isinstance(value, bool | int | float):
-            return Argument(number=value)
-        raise Misuse(f"{kernel} takes tensors and numbers, not {value!r:.60}")
+        return record_call

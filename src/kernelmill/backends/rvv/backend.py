@@ -1,33 +1,39 @@
-"""RISC-V vectors: built by clang, run by an emulator, timed by exact counts."""
+"""The `rvv` backend: built by clang, run by an emulator, timed by exact instruction counts."""
 
 from pathlib import PurePosixPath
 from typing import ClassVar, NamedTuple
 
 from kernelmill import __version__
-from kernelmill.backends import cache
-from kernelmill.backends.base import BuildFailed, Built, Finding, Requirement
+from kernelmill.backends.base import BuildFailed, Built, Requirement, RuleFinding
 from kernelmill.backends.baselines import write_baseline
-from kernelmill.backends.building import SECONDS, builder, cache_requirement, take
-from kernelmill.backends.cpp.diagnostics import first_errors
 from kernelmill.backends.modelled import ModelledBackend, Peak, Session
 from kernelmill.backends.rvv import toolchain
-from kernelmill.backends.rvv.rules import check_object, check_sources
-from kernelmill.backends.rvv.session import CLOCK_HERTZ, PROGRAMS, EmulatedSession
-from kernelmill.candidate import KERNEL_FILE, Candidate
+from kernelmill.backends.rvv.rules import KERNEL_FILE, check_object, check_sources
+from kernelmill.backends.rvv.session import RVV_CLOCK_HERTZ, RVV_PROGRAMS, EmulatedSession
+from kernelmill.backends.support.build_cache import build_once, cache_key
+from kernelmill.backends.support.building import (
+    BUILD_SECONDS,
+    build_sandbox,
+    cache_requirement,
+    compiler_failure,
+    read_received,
+)
+from kernelmill.records.candidate import Candidate
+from kernelmill.records.task import Task
 from kernelmill.sandbox import Zygote
-from kernelmill.tasks.task import Task
 from kernelmill.tensors.arguments import InitArguments
 
 _SOURCE_SUFFIXES = (".cpp", ".cc", ".cxx", ".c")
 _BITS = {"vlen256": 256, "vlen128": 128, "vlen512": 512, "vlen1024": 1024}
 
 
-class _Step(NamedTuple):
-    """One run of the tool chain in a cell."""
+class _BuildStep(NamedTuple):
+    """One run of the tool chain in a sandbox."""
 
     files: dict[str, str]
     commands: list[list[str]]
-    made: tuple[str, ...]
+    results: tuple[str, ...]
+    """Files that the commands leave behind."""
 
 
 class RvvBackend(ModelledBackend):
@@ -35,7 +41,7 @@ class RvvBackend(ModelledBackend):
     title = "RISC-V with vectors (RVV 1.0), emulated and counted"
     entry = KERNEL_FILE
     scale = "emulated"
-    zygote_modules = (PROGRAMS,)
+    zygote_modules = (RVV_PROGRAMS,)
     chips: ClassVar[tuple[str, ...]] = tuple(_BITS)
     clock = (
         "modelled cycles at 1 GHz, from exact counts of what the emulator executed: one for a "
@@ -46,13 +52,13 @@ class RvvBackend(ModelledBackend):
 
     @property
     def bits(self) -> int:
-        """Of a vector register."""
+        """Width of a vector register."""
         return _BITS[self.chip]
 
     @property
     def peak(self) -> Peak:
-        """A register of data, or a multiplication and addition in every lane, a cycle."""
-        return Peak(CLOCK_HERTZ * self.bits / 8, CLOCK_HERTZ * 2 * self.bits / 32)
+        """Per cycle: one register of data, and one multiply-add in every lane."""
+        return Peak(RVV_CLOCK_HERTZ * self.bits / 8, RVV_CLOCK_HERTZ * 2 * self.bits / 32)
 
     def requirements(self) -> list[Requirement]:
         libraries = str(toolchain.LIBRARIES) if toolchain.LIBRARIES.is_dir() else ""
@@ -69,7 +75,7 @@ class RvvBackend(ModelledBackend):
 
     @property
     def _emulator(self) -> str:
-        """Its version without the distribution's, and what it is set to."""
+        """Version of the emulator without that of the distribution, and its vector length."""
         version = toolchain.version(toolchain.EMULATOR).partition(" (")[0]
         return f"{version}, VLEN {self.bits}"
 
@@ -80,14 +86,14 @@ class RvvBackend(ModelledBackend):
             "no caches are modelled: only what is executed counts",
         )
 
-    def inspect_sources(self, candidate: Candidate) -> list[Finding]:
+    def inspect_sources(self, candidate: Candidate) -> list[RuleFinding]:
         return check_sources(candidate.files)
 
     def build(self, candidate: Candidate, zygote: Zygote) -> Built:
         return self._build(candidate.files, zygote)
 
-    def inspect_build(self, candidate: Candidate, built: Built) -> list[Finding]:
-        """Nothing more: what the count depends on is checked while building, rules or no rules."""
+    def inspect_build(self, candidate: Candidate, built: Built) -> list[RuleFinding]:
+        """Nothing: `build` checks what the counts depend on, even with static rules off."""
         return []
 
     def open(
@@ -106,49 +112,42 @@ class RvvBackend(ModelledBackend):
     def _build(self, files: dict[str, str], zygote: Zygote) -> Built:
         toolchain.demand(toolchain.COMPILER, toolchain.LINKER)
         sources = [f for f in sorted(files) if PurePosixPath(f).suffix in _SOURCE_SUFFIXES]
-        step = _Step(
+        step = _BuildStep(
             {**files, **toolchain.runtime_sources()},
-            [toolchain.compiling(self.bits, sources), toolchain.linking(self.bits)],
+            [toolchain.compile_command(self.bits, sources), toolchain.link_command(self.bits)],
             (toolchain.OBJECT, toolchain.PROGRAM),
         )
-        key = _key(step)
-        if (known := cache.load(key)) is not None:
-            return Built({toolchain.PROGRAM: known}, cached=True)
-        kernel, program = _made(step, zygote)
-        if findings := check_object(kernel):
-            raise BuildFailed(
-                findings[0].rule, findings[0].what, tuple(map(str, findings)), findings[0].instead
-            )
-        cache.store(key, program)
-        return Built({toolchain.PROGRAM: program})
+        program = build_once(_key(step), lambda: _build_program(step, zygote))
+        return Built({toolchain.PROGRAM: program.artefact}, cached=program.cached)
 
     def _meter(self, zygote: Zygote) -> bytes:
-        """The emulator's plug-in: built once, by the compiler at hand."""
+        """The emulator's plug-in that counts instructions, built once per machine."""
         toolchain.demand(toolchain.METER_COMPILER, toolchain.EMULATOR)
-        step = _Step(toolchain.runtime_sources(), [toolchain.building_meter()], (toolchain.METER,))
-        key = _key(step)
-        if (known := cache.load(key)) is None:
-            (known,) = _made(step, zygote)
-            cache.store(key, known)
-        return known
+        commands, results = [toolchain.meter_command()], (toolchain.METER,)
+        step = _BuildStep(toolchain.runtime_sources(), commands, results)
+        return build_once(_key(step), lambda: _run_step(step, zygote)[0]).artefact
 
 
-def _key(step: _Step) -> str:
+def _key(step: _BuildStep) -> str:
     identity = (__version__, toolchain.version(toolchain.COMPILER))
     words = (word for command in step.commands for word in command)
-    return cache.cache_key((*identity, *words, *(part for f in step.files.items() for part in f)))
+    return cache_key((*identity, *words, *(part for f in step.files.items() for part in f)))
 
 
-def _made(step: _Step, zygote: Zygote) -> list[bytes]:
-    """What the commands leave behind. Raises BuildFailed."""
-    arguments = {"files": step.files, "commands": step.commands, "made": step.made}
-    with builder(f"{PROGRAMS}:build", arguments, zygote) as cell:
-        body, descriptors = cell.request({"go": True}, SECONDS)
-        made = [content for file in descriptors if (content := take([file])) is not None]
-    if body["status"] < 0:
-        raise BuildFailed("crash", f"the compiler was killed by signal {-body['status']}", ())
-    if body["status"] != 0 or len(made) != len(step.made):
-        raise BuildFailed(
-            "compile-error", "the compiler refuses it", first_errors(str(body["output"]))
-        )
-    return made
+def _build_program(step: _BuildStep, zygote: Zygote) -> bytes:
+    """The kernel in its program, once the rules on its object are met. Raises BuildFailed."""
+    kernel, program = _run_step(step, zygote)
+    if findings := check_object(kernel):
+        first = findings[0]
+        raise BuildFailed(first.rule, first.what, tuple(map(str, findings)), first.instead)
+    return program
+
+
+def _run_step(step: _BuildStep, zygote: Zygote) -> list[bytes]:
+    """The files that the commands leave behind. Raises BuildFailed."""
+    with build_sandbox(f"{RVV_PROGRAMS}:build", step._asdict(), zygote) as sandbox:
+        body, files = sandbox.request({"go": True}, BUILD_SECONDS)
+        results = [content for file in files if (content := read_received([file])) is not None]
+    if body["status"] != 0 or len(results) != len(step.results):
+        raise compiler_failure(int(body["status"]), str(body["output"]))
+    return results

@@ -1,4 +1,4 @@
-"""One call of a kernel: what the judge asks for, and what the program and the meter are told."""
+"""One call of a kernel, and the manifest that tells the program and the meter about it."""
 
 import struct
 from collections.abc import Sequence
@@ -6,31 +6,35 @@ from typing import NamedTuple
 
 import msgspec
 
-from kernelmill.tasks.task import Kind
-from kernelmill.tensors.layout import ALIGNMENT, Layout, Tensor
+from kernelmill.records.task import TensorSpec
+from kernelmill.records.tensors import ALIGNMENT, Layout, Tensor
 
-# As runtime/manifest.h has them.
+# The same values as in runtime/manifest.h.
 _TENSORS_BEGIN = 0x20_0000_0000
-MOST_TENSORS, MOST_RANK = 256, 16
+MAX_TENSORS, MAX_RANK = 256, 16
 _HEADER = struct.Struct("<5q")
-_RECORD = struct.Struct(f"<3Qq{MOST_RANK}q")
-_SIZE = _HEADER.size + MOST_TENSORS * _RECORD.size
+_RECORD = struct.Struct(f"<3Qq{MAX_RANK}q")
+_SIZE = _HEADER.size + MAX_TENSORS * _RECORD.size
 
 
-class Call(msgspec.Struct, frozen=True):
+class EmulatedCall(msgspec.Struct, frozen=True):
+    """A call of model_new. The tensors it reads come in one file."""
+
     layout: Layout
-    """Of the file with what is given."""
+    """Layout of that file."""
     inputs: tuple[int, ...]
-    """Which of its tensors are the inputs, in the order of forward's arguments."""
+    """Indices of the inputs in the file, in the order of forward's arguments."""
     state: tuple[int, ...]
-    outputs: tuple[Kind, ...]
+    """Indices of the parameters and buffers in the file."""
+    outputs: tuple[TensorSpec, ...]
 
     @property
     def given(self) -> list[Tensor]:
+        """Inputs, then state."""
         return [self.layout.tensors[index] for index in (*self.inputs, *self.state)]
 
     def name(self, number: int) -> str:
-        """The tensor with a number of the manifest, as kernels call it."""
+        """A kernel's expression for the tensor with this number in the manifest."""
         if number < len(self.inputs):
             return f"inputs[{number}]"
         number -= len(self.inputs)
@@ -39,21 +43,25 @@ class Call(msgspec.Struct, frozen=True):
         return f"outputs[{number - len(self.state)}]"
 
 
-class Placed(NamedTuple):
+class PlacedTensor(NamedTuple):
     tensor: Tensor
     address: int
+    """Address in the emulated program."""
 
 
-def place(call: Call, made: Layout) -> list[Placed]:
-    """Every tensor on pages of its own, with one to spare on either side."""
-    found, address = [], _TENSORS_BEGIN
-    for tensor in (*call.given, *made.tensors):
-        found.append(Placed(tensor, address + ALIGNMENT))
+def place_tensors(call: EmulatedCall, outputs: Layout) -> list[PlacedTensor]:
+    """Put every tensor on pages of its own, with a guard page on either side."""
+    placed, address = [], _TENSORS_BEGIN
+    for tensor in (*call.given, *outputs.tensors):
+        placed.append(PlacedTensor(tensor, address + ALIGNMENT))
         address += (-(-tensor.bytes // ALIGNMENT) + 2) * ALIGNMENT
-    return found
+    return placed
 
 
-def pack(given: int, outputs: int, call: Call, placed: Sequence[Placed]) -> bytes:
+def pack_manifest(
+    given: int, outputs: int, call: EmulatedCall, placed: Sequence[PlacedTensor]
+) -> bytes:
+    """The bytes of `struct manifest`, for two open files."""
     header = _HEADER.pack(given, outputs, len(call.inputs), len(call.state), len(call.outputs))
     records = b"".join(
         _RECORD.pack(
@@ -62,7 +70,7 @@ def pack(given: int, outputs: int, call: Call, placed: Sequence[Placed]) -> byte
             tensor.offset,
             len(tensor.shape),
             *tensor.shape,
-            *(0 for _ in range(MOST_RANK - len(tensor.shape))),
+            *(0 for _ in range(MAX_RANK - len(tensor.shape))),
         )
         for tensor, address in placed
     )

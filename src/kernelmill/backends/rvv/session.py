@@ -1,4 +1,4 @@
-"""A built kernel in its cell, from the judge's side."""
+"""Sessions of built kernels in the emulator."""
 
 import os
 import signal
@@ -9,20 +9,22 @@ import msgspec
 import numpy.typing as npt
 
 from kernelmill.backends.modelled import Estimate, RunFailed, Session
-from kernelmill.backends.rvv.calling import MOST_RANK, MOST_TENSORS, Call
-from kernelmill.sandbox import Cell, CellProtocolError, Limits, Policy, Zygote
-from kernelmill.tasks.task import Kind
+from kernelmill.backends.rvv.calling import MAX_RANK, MAX_TENSORS, EmulatedCall
+from kernelmill.records.task import TensorSpec
+from kernelmill.records.tensors import lay_out
+from kernelmill.sandbox import Policy, ResourceLimits, Sandbox, SandboxProtocolError, Zygote
 from kernelmill.tensors.arguments import CallArguments
-from kernelmill.tensors.blob import Blob, in_memory
-from kernelmill.tensors.layout import lay_out
+from kernelmill.tensors.blob import Blob, memory_file
 
-PROGRAMS = "kernelmill.backends.rvv.programs"
-_POLICY = Policy(limits=Limits(memory_bytes=4 << 30, processes=16), may_execute=True)
+RVV_PROGRAMS = "kernelmill.backends.rvv.programs"
+_POLICY = Policy(limits=ResourceLimits(memory_bytes=4 << 30, processes=16), may_execute=True)
 _SECONDS = 30.0
-CLOCK_HERTZ = 1e9
+RVV_CLOCK_HERTZ = 1e9
+"""Turns modelled cycles into seconds."""
 _SYSTEM_CALLS = {56: "openat", 63: "read", 64: "write", 98: "futex", 113: "clock_gettime",
                  131: "tgkill", 134: "sigaction", 135: "sigprocmask", 220: "clone"}  # fmt: skip
-_ABORTING = (131, 135)
+_ABORT_CALLS = (131, 135)
+"""System calls that abort() makes first."""
 _HINTS = {
     "SIGSEGV": "check bounds and pointers",
     "SIGBUS": "check alignment",
@@ -31,7 +33,7 @@ _HINTS = {
 
 
 class Counts(msgspec.Struct, frozen=True):
-    """Of one call. Cycles by kind of instruction, then plain numbers."""
+    """What the meter counted in one call: cycles by kind of instruction, then plain totals."""
 
     scalar: int
     configure: int
@@ -39,7 +41,7 @@ class Counts(msgspec.Struct, frozen=True):
     load: int
     store: int
     elements: int
-    """Cycles of strided and indexed accesses: one an element."""
+    """Cycles of strided and indexed accesses: one per element."""
     instructions: int
     bytes: int
 
@@ -59,7 +61,7 @@ class Counts(msgspec.Struct, frozen=True):
 
 
 class _Report(msgspec.Struct, frozen=True):
-    """What the meter wrote: the counts, or why it stopped the kernel."""
+    """The meter's report: the counts, or the reason why it stopped the kernel."""
 
     counts: Counts | None = None
     refused: str = ""
@@ -68,43 +70,46 @@ class _Report(msgspec.Struct, frozen=True):
     at: int = 0
 
 
-class _Ran(msgspec.Struct, frozen=True):
+class _Ended(msgspec.Struct, frozen=True):
+    """The end of the emulator's process."""
+
     status: int
     report: str
-    said: str
+    message: str
+    """The end of its standard error."""
 
 
-class _Answer(NamedTuple):
+class _CallResult(NamedTuple):
     outputs: list[npt.NDArray[Any]]
     counts: Counts
 
 
 class EmulatedSession(Session):
-    """One process of the emulator for every call: nothing of a call is left for the next."""
+    """One process of the emulator per call, so that no state passes from one call to the next."""
 
     def __init__(self, artefacts: dict[str, bytes], bits: int, model: str, zygote: Zygote) -> None:
         self._model = model
         arguments = {"artefacts": list(artefacts), "bits": bits}
-        self._cell: Cell = zygote.spawn(f"{PROGRAMS}:emulate", arguments, _POLICY)
-        files = [in_memory(content) for content in artefacts.values()]
+        self._sandbox: Sandbox = zygote.spawn(f"{RVV_PROGRAMS}:emulate", arguments, _POLICY)
+        files = [memory_file(content) for content in artefacts.values()]
         try:
-            self._cell.request({}, _SECONDS, tuple(files))
+            self._sandbox.request({}, _SECONDS, tuple(files))
         finally:
             for file in files:
                 os.close(file)
 
     def execute(
-        self, arguments: CallArguments, outputs: Sequence[Kind], seconds: float
+        self, arguments: CallArguments, outputs: Sequence[TensorSpec], seconds: float
     ) -> list[npt.NDArray[Any]]:
         return self._call(arguments, outputs, seconds).outputs
 
     def estimate(
-        self, arguments: CallArguments, outputs: Sequence[Kind], seconds: float
+        self, arguments: CallArguments, outputs: Sequence[TensorSpec], seconds: float
     ) -> Estimate:
         counts = self._call(arguments, outputs, seconds).counts
         by_kind = sorted(counts.by_kind().items(), key=lambda item: -item[1])
         return Estimate(
-            milliseconds=1e3 * counts.cycles / CLOCK_HERTZ,
+            milliseconds=1e3 * counts.cycles / RVV_CLOCK_HERTZ,
             cycles=counts.cycles,
             bytes=counts.bytes,
             model=self._model,
@@ -113,51 +118,58 @@ class EmulatedSession(Session):
         )
 
     def close(self) -> None:
-        self._cell.close()
+        self._sandbox.close()
 
-    def _call(self, arguments: CallArguments, outputs: Sequence[Kind], seconds: float) -> _Answer:
+    def _call(
+        self, arguments: CallArguments, outputs: Sequence[TensorSpec], seconds: float
+    ) -> _CallResult:
         call = _call_of(arguments, outputs)
-        body, files = self._cell.request(
+        body, files = self._sandbox.request(
             msgspec.to_builtins(call), seconds, (arguments.tensors.file,)
         )
         try:
             (file,) = files
-            blob = Blob.received(file, lay_out([(kind.dtype, kind.shape) for kind in outputs]))
+            blob = Blob.received(file, lay_out([(spec.dtype, spec.shape) for spec in outputs]))
             blob.close()
-            counts = _counts(msgspec.convert(body, _Ran), call)
+            counts = _counts(msgspec.convert(body, _Ended), call)
         except (msgspec.MsgspecError, OSError, ValueError) as error:
-            raise CellProtocolError(f"the emulator answers nonsense: {error}") from error
-        return _Answer([blob.array(index) for index in range(len(outputs))], counts)
+            raise SandboxProtocolError(f"a malformed answer of the emulator: {error}") from error
+        return _CallResult([blob.array(index) for index in range(len(outputs))], counts)
 
 
-def _call_of(arguments: CallArguments, outputs: Sequence[Kind]) -> Call:
+def _call_of(arguments: CallArguments, outputs: Sequence[TensorSpec]) -> EmulatedCall:
     inputs = tuple(arguments.inputs.tensors())
-    call = Call(arguments.tensors.layout, inputs, tuple(arguments.state.values()), tuple(outputs))
-    shapes = [*(tensor.shape for tensor in call.given), *(kind.shape for kind in outputs)]
-    if len(shapes) > MOST_TENSORS or max(map(len, shapes)) > MOST_RANK:
-        raise RunFailed("too-many", f"more than {MOST_TENSORS} tensors, or dimensions", ())
+    call = EmulatedCall(
+        arguments.tensors.layout, inputs, tuple(arguments.state.values()), tuple(outputs)
+    )
+    shapes = [*(tensor.shape for tensor in call.given), *(spec.shape for spec in outputs)]
+    if len(shapes) > MAX_TENSORS or max(map(len, shapes)) > MAX_RANK:
+        summary = (
+            f"the call has more than {MAX_TENSORS} tensors, or one of more than {MAX_RANK} axes"
+        )
+        raise RunFailed("too-many", summary, ())
     return call
 
 
-def _counts(ran: _Ran, call: Call) -> Counts:
-    """Raises RunFailed where the call did not come to its end."""
-    report = msgspec.json.decode(ran.report, type=_Report) if ran.report else _Report()
+def _counts(ended: _Ended, call: EmulatedCall) -> Counts:
+    """The counts of a call. Raises RunFailed if it did not come to its end."""
+    report = msgspec.json.decode(ended.report, type=_Report) if ended.report else _Report()
     if report.refused:
         raise _refusal(report, call)
     if report.counts is None:
-        raise _crash(ran)
+        raise _crash(ended)
     return report.counts
 
 
-def _crash(ran: _Ran) -> RunFailed:
-    said = tuple(ran.said.strip().splitlines()[-1:])
-    if ran.status >= 0:
-        return RunFailed("crash", f"the program ended with exit code {ran.status}", said)
-    name = signal.Signals(-ran.status).name
-    return RunFailed("crash", f"the kernel was killed by {name}", said, _HINTS.get(name, ""))
+def _crash(ended: _Ended) -> RunFailed:
+    evidence = tuple(ended.message.strip().splitlines()[-1:])
+    if ended.status >= 0:
+        return RunFailed("crash", f"the program ended with exit code {ended.status}", evidence)
+    name = signal.Signals(-ended.status).name
+    return RunFailed("crash", f"the kernel was killed by {name}", evidence, _HINTS.get(name, ""))
 
 
-def _refusal(report: _Report, call: Call) -> RunFailed:
+def _refusal(report: _Report, call: EmulatedCall) -> RunFailed:
     match report.refused:
         case "out-of-bounds":
             return _out_of_bounds(report, call)
@@ -167,7 +179,7 @@ def _refusal(report: _Report, call: Call) -> RunFailed:
         case "system-call":
             name = _SYSTEM_CALLS.get(report.number, f"number {report.number}")
             hint = "a kernel computes from its arguments and writes its outputs, no more"
-            if report.number in _ABORTING:
+            if report.number in _ABORT_CALLS:
                 hint = "it aborts: a failed assertion, or memory freed wrongly"
             return RunFailed("system-call", f"it makes the system call {name}", (), hint)
         case "counter":
@@ -177,10 +189,10 @@ def _refusal(report: _Report, call: Call) -> RunFailed:
             return RunFailed("foreign-memory", summary, (), "check pointers")
 
 
-def _out_of_bounds(report: _Report, call: Call) -> RunFailed:
-    tensors = (*call.given, *lay_out([(k.dtype, k.shape) for k in call.outputs]).tensors)
+def _out_of_bounds(report: _Report, call: EmulatedCall) -> RunFailed:
+    tensors = (*call.given, *lay_out([(spec.dtype, spec.shape) for spec in call.outputs]).tensors)
     tensor = tensors[report.number]
-    far = -report.at if report.at < 0 else report.at - tensor.bytes
-    where = f"{far} bytes before the start" if report.at < 0 else f"{far} bytes behind the end"
-    summary = f"it {report.what} {where} of {call.name(report.number)}"
+    distance = -report.at if report.at < 0 else report.at - tensor.bytes
+    edge = "before the start" if report.at < 0 else "behind the end"
+    summary = f"it {report.what} {distance} bytes {edge} of {call.name(report.number)}"
     return RunFailed("out-of-bounds", summary, (), "check loop bounds, tails and vl")

@@ -1,11 +1,11 @@
-"""The compiler and the emulator: where they are, and how they are called."""
+"""Commands and versions of the compiler and the emulator."""
 
 import functools
 import shutil
 import subprocess
 from pathlib import Path
 
-from kernelmill.errors import BackendUnavailable
+from kernelmill.records.errors import BackendUnavailable
 
 COMPILER = "clang++-19"
 METER_COMPILER = "clang-19"
@@ -14,7 +14,7 @@ EMULATOR = "qemu-riscv64"
 PACKAGES = "apt-get install clang-19 lld-19 qemu-user g++-riscv64-linux-gnu"
 LIBRARIES = Path("/usr/riscv64-linux-gnu")
 """The C and C++ libraries of the target, as Debian's cross compiler brings them."""
-RUNTIME = Path(__file__).with_name("runtime")
+_RUNTIME = Path(__file__).with_name("runtime")
 OBJECT, PROGRAM, METER = "kernel.o", "program", "meter.so"
 _TARGET = ("--target=riscv64-linux-gnu", "-fuse-ld=lld-19", "-fdiagnostics-color=never", "-w")
 _LANGUAGE = ("-std=c++20", "-O3", "-fno-exceptions", "-fno-rtti", "-ferror-limit=5")
@@ -24,30 +24,30 @@ def _architecture(bits: int) -> str:
     return f"-march=rv64gcv_zba_zbb_zbs_zfh_zvl{bits}b"
 
 
-def compiling(bits: int, sources: list[str]) -> list[str]:
-    """To one object of the candidate's own, whose symbols and sections can be looked at."""
+def compile_command(bits: int, sources: list[str]) -> list[str]:
+    """Compile the candidate to one object, whose symbols and sections can be inspected."""
     return [
         COMPILER, *_TARGET, _architecture(bits), *_LANGUAGE, "-Iruntime",
         "-nostdlib", "-r", "-o", OBJECT, *(f"./{source}" for source in sources),
     ]  # fmt: skip
 
 
-def linking(bits: int) -> list[str]:
+def link_command(bits: int) -> list[str]:
     return [
         COMPILER, *_TARGET, _architecture(bits), "-O2", "-static", "-o", PROGRAM,
         OBJECT, "-x", "c", "runtime/call.c",
     ]  # fmt: skip
 
 
-def building_meter() -> list[str]:
+def meter_command() -> list[str]:
     return [
         METER_COMPILER, "-std=c17", "-O2", "-fPIC", "-shared", "-fvisibility=hidden",
         "-o", METER, "runtime/meter.c",
     ]  # fmt: skip
 
 
-def emulating(bits: int, folder: Path, manifest: Path, report: Path) -> list[str]:
-    """The same seed always: the guest finds nothing in its memory that differs from run to run."""
+def emulator_command(bits: int, folder: Path, manifest: Path, report: Path) -> list[str]:
+    """Run the program under the meter. With a fixed seed, the guest's memory is always the same."""
     return [
         EMULATOR,
         "-cpu", f"rv64,v=true,vext_spec=v1.0,vlen={bits},elen=64,Zfh=true",
@@ -58,12 +58,12 @@ def emulating(bits: int, folder: Path, manifest: Path, report: Path) -> list[str
 
 
 def runtime_sources() -> dict[str, str]:
-    """Our own part of every program, by its path in a build folder."""
-    return {f"runtime/{path.name}": path.read_text() for path in sorted(RUNTIME.iterdir())}
+    """Sources of Kernelmill that go into every build: path in the build folder -> text."""
+    return {f"runtime/{path.name}": path.read_text() for path in sorted(_RUNTIME.iterdir())}
 
 
 def demand(*names: str) -> None:
-    """Raises BackendUnavailable where a program or the libraries are missing."""
+    """Raise BackendUnavailable if a program or the libraries are missing."""
     missing = [name for name in names if shutil.which(name) is None]
     if not LIBRARIES.is_dir():
         missing.append("the C++ library for riscv64")
@@ -73,7 +73,7 @@ def demand(*names: str) -> None:
 
 @functools.cache
 def version(program: str) -> str:
-    """Its first line about itself; empty where there is no such program."""
+    """First line of `--version`; empty if there is no such program."""
     try:
         done = subprocess.run([program, "--version"], capture_output=True, text=True)
     except FileNotFoundError:

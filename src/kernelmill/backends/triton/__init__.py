@@ -1,1 +1,1 @@
-"""NVIDIA GPUs through Triton."""
+"""The `triton` backend: Triton kernels on NVIDIA GPUs, or in its interpreter."""

@@ -1,4 +1,4 @@
-"""Triton candidates: Python files whose kernels are compiled when they are first called."""
+"""The `triton` backend: Python candidates whose kernels compile when they are first called."""
 
 import importlib.metadata
 import importlib.util
@@ -6,64 +6,65 @@ from pathlib import PurePosixPath
 
 import msgspec
 
-from kernelmill.backends.base import Backend, BuildFailed, Built, Device, Finding, Requirement
-from kernelmill.backends.building import builder, take
-from kernelmill.backends.cache import cache_key
-from kernelmill.backends.nvidia import capability, device_name, device_names
-from kernelmill.backends.python_rules import KernelLanguage, PythonRules, kernel_names
-from kernelmill.backends.recent import Recent
+from kernelmill.backends.base import Backend, BuildFailed, Built, Requirement, RuleFinding
+from kernelmill.backends.support.build_cache import cache_key
+from kernelmill.backends.support.building import build_sandbox, read_received
+from kernelmill.backends.support.nvidia import capability, gpu_name, gpu_names
+from kernelmill.backends.support.python_rules import EmbeddedLanguage, PythonRules, kernel_names
+from kernelmill.backends.support.recent_builds import RecentBuilds
 from kernelmill.backends.triton.protocol import AheadRequest
-from kernelmill.candidate import MODEL_FILE, Candidate
-from kernelmill.errors import BackendUnavailable
+from kernelmill.records.candidate import MODEL_FILE, Candidate
+from kernelmill.records.errors import BackendUnavailable
+from kernelmill.records.task import Task
 from kernelmill.sandbox import Zygote
-from kernelmill.tasks.task import Task
 
 _HOST_NAMES = frozenset("Config autotune cdiv heuristics jit language next_power_of_2".split())
-_LANGUAGE = KernelLanguage(
+_LANGUAGE = EmbeddedLanguage(
     modules={"triton": _HOST_NAMES, "triton.language": frozenset({"constexpr", "dtype"})
              | frozenset("float16 bfloat16 float32 float64 int8 int16 int32 int64 int1".split())},
     decorators=frozenset({"triton.jit"}),
-    dressings=frozenset({"triton.autotune", "triton.heuristics"}),
+    extra_decorators=frozenset({"triton.autotune", "triton.heuristics"}),
 )  # fmt: skip
 _WARM = "kernelmill.backends.triton.warm"
-_AHEAD = "kernelmill.backends.triton.ahead"
+_AHEAD_OF_TIME = "kernelmill.backends.triton.ahead_of_time"
 _INTERPRETER = "kernelmill.backends.triton.interpreted"
 _RULES = PythonRules(language=_LANGUAGE)
 _SECONDS = 60.0
-"""For compiling ahead: a candidate that hangs will be found out in its runner."""
+"""Limit of compiling ahead of time. A candidate that hangs is reported by its runner."""
 
 
 class TritonBackend(Backend):
-    """On a machine without a GPU, Triton's interpreter says whether a kernel is right."""
+    """On a machine without a GPU, Triton's interpreter checks correctness on the CPU."""
 
     name = "triton"
     title = "NVIDIA GPU, Triton"
 
     def __init__(self) -> None:
-        self.measures = bool(device_name())
-        self.device = Device.CUDA if self.measures else Device.CPU
-        self._ahead = Recent()
-        """Not on the disk: the hidden sizes it is for are drawn anew by every process."""
-        programs = (_WARM, _AHEAD) if self.measures else (_INTERPRETER,)
+        self._interpreted = not gpu_name()
+        self.has_latency_gate = not self._interpreted
+        self.device_kind = "cpu" if self._interpreted else "cuda"
+        self._compile_caches = RecentBuilds()
+        """Not on the disk, because every process draws other hidden sizes."""
+        programs = (_INTERPRETER,) if self._interpreted else (_WARM, _AHEAD_OF_TIME)
         self.zygote_modules = programs if _version() else ()
 
     def requirements(self) -> list[Requirement]:
-        found = device_name() or "none: the interpreter judges correctness, on the processor"
+        found = gpu_name() or "none: the interpreter checks correctness on the CPU"
         return [
             Requirement("Triton", _version(), "pip install triton (torch for CUDA brings it)"),
             Requirement("NVIDIA GPU", found, ""),
         ]
 
     def devices(self) -> tuple[str, ...]:
-        return device_names()
+        return gpu_names()
 
     def toolchain(self) -> str:
         version = _version()
         if not version:
             raise BackendUnavailable("the triton backend needs Triton: pip install triton")
-        return f"Triton {version}" + ("" if self.measures else ", interpreted")
+        return f"Triton {version}" + (", interpreted" if self._interpreted else "")
 
-    def inspect_sources(self, candidate: Candidate) -> list[Finding]:
+    def inspect_sources(self, candidate: Candidate) -> list[RuleFinding]:
         findings = [
             finding
             for file, text in candidate.files.items()
@@ -72,7 +73,7 @@ class TritonBackend(Backend):
         ]
         if not findings and not self._kernels(candidate):
             findings.append(
-                Finding(
+                RuleFinding(
                     "no-kernel", MODEL_FILE, "the candidate has no Triton kernel",
                     "write one with @triton.jit and launch it in forward",
                 )
@@ -80,27 +81,27 @@ class TritonBackend(Backend):
         return findings
 
     def build(self, candidate: Candidate, zygote: Zygote) -> Built:
-        """Triton compiles for the arguments of a call: there is nothing to build before it."""
+        """Only parses: Triton compiles for the arguments of a call."""
         self.toolchain()
         try:
             kernels = self._kernels(candidate)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise BuildFailed("syntax", f"not valid Python: {error}", ()) from error
-        return Built({}, kernels=kernels, compiles_at_run_time=self.measures)
+        return Built({}, kernels=kernels, compiles_at_run_time=not self._interpreted)
 
     def compile_for(self, task: Task, candidate: Candidate, built: Built, zygote: Zygote) -> Built:
-        if not self.measures:
+        if self._interpreted:
             return built
         shapes = [variant.constants for variant in task.variants]
         request = AheadRequest(candidate.files, task.source, task.scale, shapes, capability())
         key = cache_key((msgspec.json.encode(request).decode(),))
-        compiled = self._ahead.load(key)
+        compiled = self._compile_caches.load(key)
         if compiled is None:
             compiled = _compile_ahead(request, zygote)
-            self._ahead.store(key, compiled)
-        return msgspec.structs.replace(built, workshop=compiled)
+            self._compile_caches.store(key, compiled)
+        return msgspec.structs.replace(built, compile_cache=compiled)
 
-    def inspect_build(self, candidate: Candidate, built: Built) -> list[Finding]:
+    def inspect_build(self, candidate: Candidate, built: Built) -> list[RuleFinding]:
         return []
 
     def _kernels(self, candidate: Candidate) -> tuple[str, ...]:
@@ -113,11 +114,11 @@ class TritonBackend(Backend):
 
 
 def _compile_ahead(request: AheadRequest, zygote: Zygote) -> bytes:
-    """Nothing where it takes too long, or too much."""
-    arguments = msgspec.to_builtins(request)
+    """An archive of Triton's cache; empty if it takes too long or too much memory."""
+    program, arguments = f"{_AHEAD_OF_TIME}:compile_ahead", msgspec.to_builtins(request)
     try:
-        with builder(f"{_AHEAD}:compile_ahead", arguments, zygote, _SECONDS) as cell:
-            return take(cell.request({"go": True}, _SECONDS).files) or b""
+        with build_sandbox(program, arguments, zygote, _SECONDS) as sandbox:
+            return read_received(sandbox.request({"go": True}, _SECONDS).files) or b""
     except BuildFailed:
         return b""
 

@@ -1,4 +1,4 @@
-"""Triton's interpreter, for machines without a GPU. Imported by the warm process."""
+"""Triton's interpreter, set up for machines without a GPU. Imported by the zygote."""
 
 import os
 
@@ -17,7 +17,7 @@ _patch_tensor = interpreter._patch_lang_tensor
 
 
 def _patch_tensor_and_index(tensor: Any, scope: Any) -> None:
-    """Numpy no longer makes a number of an array of one element, which Triton 3.6 asks for."""
+    """Triton 3.7 relies on a conversion of one-element arrays that NumPy no longer does."""
     _patch_tensor(tensor, scope)
     scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.item()))
 
@@ -25,8 +25,8 @@ def _patch_tensor_and_index(tensor: Any, scope: Any) -> None:
 interpreter._patch_lang_tensor = _patch_tensor_and_index
 
 
-def _dot_of_floats(builder: Any, a: Any, b: Any, *more: Any) -> Any:
-    """Triton 3.6 keeps bfloat16 as the integers of its bits, and would multiply those."""
+def _dot_with_bfloat16(builder: Any, a: Any, b: Any, *more: Any) -> Any:
+    """Triton 3.7 stores bfloat16 as its bits in integers, and would multiply those."""
     return _dot(builder, _widened(a), _widened(b), *more)
 
 
@@ -38,19 +38,19 @@ def _widened(tensor: Any) -> Any:
 
 
 _dot = interpreter.InterpreterBuilder.create_dot
-interpreter.InterpreterBuilder.create_dot = _dot_of_floats
+interpreter.InterpreterBuilder.create_dot = _dot_with_bfloat16
 
 
 interpreter.interpreter_builder.options = dataclasses.replace(
-    # Triton 3.6 knows these on a device only; here a product of floats is exact whatever it says.
+    # Triton 3.7 allows the last two on a device only. They make no difference to the interpreter.
     interpreter.interpreter_builder.options,
     allowed_dot_input_precisions=("tf32", "tf32x3", "ieee", "bf16x3", "bf16x6"),
 )
 
 
-def _all_even(_tuner: Autotuner) -> Callable[..., list[float]]:
-    """There is no device to take the time on: every configuration is as good as another."""
+def _equal_times(_tuner: Autotuner) -> Callable[..., list[float]]:
+    """A benchmark that finds all configurations equal, since there is no device to time."""
     return lambda call, quantiles=None: [call() or 1.0] * 3
 
 
-Autotuner.do_bench = property(_all_even)
+Autotuner.do_bench = property(_equal_times)

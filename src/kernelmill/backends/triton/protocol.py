@@ -1,13 +1,8 @@
-"""What the backend and its programs in cells agree on."""
+"""Messages between the backend and its programs in sandboxes."""
 
 import msgspec
 
-from kernelmill.backends.candidate_files import WORKSHOP
-from kernelmill.tasks.task import Constants
-
-CACHE = f"{WORKSHOP}/triton"
-"""Where the compiler keeps what it makes. Not from the root: Triton writes down where everything
-lies, and that must be true in the cell which uses it, too."""
+from kernelmill.records.task import Constants
 
 
 class AheadRequest(msgspec.Struct):
@@ -18,4 +13,4 @@ class AheadRequest(msgspec.Struct):
     scale: str
     variants: list[Constants]
     capability: int
-    """Of the device, times ten."""
+    """Compute capability of the GPU, times ten."""

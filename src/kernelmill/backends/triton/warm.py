@@ -1,6 +1,6 @@
-"""Triton's compiler made ready in the warm process, so that no runner pays for it.
+"""Warm-up of Triton's compiler in the zygote, so that no runner pays for it.
 
-Imported by the warm process on a machine with a GPU. It starts no context: runners fork from it.
+Imported by the zygote on a machine with a GPU. It starts no CUDA context: runners fork from it.
 """
 
 import os
@@ -19,15 +19,17 @@ _CACHE = "TRITON_CACHE_DIR"
 _TARGET = GPUTarget("cuda", 90, 32)
 
 
-# Triton reads annotations, and knows no types of Python's.
+# Triton evaluates annotations, and does not know Python's types.
 def _copy(source, target, size: tl.constexpr):  # type: ignore[no-untyped-def]
     places = tl.arange(0, size)
     tl.store(target + places, tl.load(source + places))
 
 
-def _make_ready() -> None:
-    """Build Triton's own helper library once; compile something, so that what the compiler reads of
-    itself at its first use (a digest of its whole library, what its tools are called) is read."""
+def _warm_up() -> None:
+    """Build Triton's own helper library, and compile one kernel.
+
+    The first compilation reads a digest of Triton's whole library and looks for its tools.
+    """
     with tempfile.TemporaryDirectory() as folder:
         os.environ[_CACHE] = folder
         try:
@@ -35,12 +37,12 @@ def _make_ready() -> None:
             pointers = {"source": "*fp32", "target": "*fp32"}
             triton.compile(ASTSource(triton.jit(_copy), pointers, {(2,): 128}), target=_TARGET)
         except (AssertionError, OSError, RuntimeError, TritonError, subprocess.SubprocessError):
-            return  # every runner does this itself, or says why it cannot
+            return  # every runner does this itself, or reports why it cannot
         finally:
             del os.environ[_CACHE]
     driver.CudaUtils.__init__ = lambda self: None  # the one instance is complete
 
 
-_make_ready()
-# The first random tensor without memory loads a system of computer algebra.
+_warm_up()
+# The first random meta tensor imports sympy.
 torch.randn(1, device="meta")

@@ -1,1 +1,1 @@
-"""Huawei Ascend through Triton: compiled to HIVM, executed and timed by a model of its pipes."""
+"""The backend `triton_ascend`: Huawei Ascend NPUs, kernels in Triton, compiled to HIVM."""

@@ -1,32 +1,35 @@
-"""Triton for Ascend: the vendor's compiler makes HIVM of it, which is executed and timed here."""
+"""The triton_ascend backend: kernels compiled to HIVM, which is executed and timed on the CPU."""
 
-import threading
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import ClassVar
 
-from kernelmill.backends.base import BuildFailed, Built, Finding, Requirement
+from kernelmill.backends.base import BuildFailed, Built, Requirement, RuleFinding
 from kernelmill.backends.baselines import write_baseline
-from kernelmill.backends.environments import Environment
 from kernelmill.backends.modelled import ModelledBackend, Peak, Session
-from kernelmill.backends.python_rules import KernelLanguage, PythonRules, kernel_names
-from kernelmill.backends.triton_ascend.hivm.pipes import BYTES_PER_SECOND, CLOCK_HERTZ, CORES
-from kernelmill.backends.triton_ascend.session import ENGINE, TRACING, HivmSession
-from kernelmill.candidate import MODEL_FILE, Candidate, Origin
+from kernelmill.backends.support.ascend_910b import (
+    ASCEND_BYTES_PER_SECOND,
+    ASCEND_HERTZ,
+    CUBE_OPERATIONS_PER_CYCLE,
+)
+from kernelmill.backends.support.environments import Environment
+from kernelmill.backends.support.python_rules import EmbeddedLanguage, PythonRules, kernel_names
+from kernelmill.backends.support.python_sources import check_python_files
+from kernelmill.backends.support.toolchain_zygote import ToolchainZygote
+from kernelmill.backends.triton_ascend.hivm.pipes import CORES
+from kernelmill.backends.triton_ascend.session import HivmSession
+from kernelmill.records.candidate import MODEL_FILE, Candidate, Origin
+from kernelmill.records.task import Task
 from kernelmill.sandbox import Zygote
-from kernelmill.tasks.task import Task
 from kernelmill.tensors.arguments import InitArguments
 
-_LANGUAGE = KernelLanguage(
+_LANGUAGE = EmbeddedLanguage(
     modules={"triton": frozenset("cdiv jit language next_power_of_2".split()),
              "triton.language": frozenset({"constexpr", "dtype"})
              | frozenset("float16 bfloat16 float32 int8 int16 int32 int64 int1".split())},
     decorators=frozenset({"triton.jit"}),
-    dressings=frozenset(),
+    extra_decorators=frozenset(),
 )  # fmt: skip
 _RULES = PythonRules(language=_LANGUAGE)
-_THREADS = 1
-_CUBE_OPERATIONS = 2 * 4096
-"""A cycle of a cube core, in half precision."""
 
 
 class TritonAscendBackend(ModelledBackend):
@@ -44,12 +47,12 @@ class TritonAscendBackend(ModelledBackend):
 
     def __init__(self, chip: str = "") -> None:
         super().__init__(chip)
-        self._warming = threading.Lock()
-        self._warm: Zygote | None = None
+        self._zygote = ToolchainZygote(self.environment, HivmSession.programs.modules)
 
     @property
     def peak(self) -> Peak:
-        return Peak(BYTES_PER_SECOND, CLOCK_HERTZ * CORES["AIC"] * _CUBE_OPERATIONS)
+        operations = ASCEND_HERTZ * CORES["AIC"] * CUBE_OPERATIONS_PER_CYCLE
+        return Peak(ASCEND_BYTES_PER_SECOND, operations)
 
     def requirements(self) -> list[Requirement]:
         need = self.environment
@@ -67,42 +70,30 @@ class TritonAscendBackend(ModelledBackend):
             f"time is {self.clock}",
         )
 
-    def inspect_sources(self, candidate: Candidate) -> list[Finding]:
-        findings = [
-            finding
-            for file, text in candidate.files.items()
-            if PurePosixPath(file).suffix == ".py"
-            for finding in _RULES.check(text, file)
-        ]
+    def inspect_sources(self, candidate: Candidate) -> list[RuleFinding]:
+        findings = check_python_files(candidate, _RULES.check)
         if not findings and not kernel_names(candidate.files[MODEL_FILE], _LANGUAGE):
             what, instead = "the candidate has no Triton kernel", "write one with @triton.jit"
-            findings.append(Finding("no-kernel", MODEL_FILE, what, instead))
+            findings.append(RuleFinding("no-kernel", MODEL_FILE, what, instead))
         return findings
 
     def build(self, candidate: Candidate, zygote: Zygote) -> Built:
-        """Triton compiles for the arguments of a call: there is nothing to build before it."""
+        """Nothing is compiled here: Triton compiles for the arguments of a call."""
         self.environment.demand()
         try:
             return Built({}, kernels=kernel_names(candidate.files[MODEL_FILE], _LANGUAGE))
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise BuildFailed("syntax", f"not valid Python: {error}", ()) from error
 
-    def inspect_build(self, candidate: Candidate, built: Built) -> list[Finding]:
+    def inspect_build(self, candidate: Candidate, built: Built) -> list[RuleFinding]:
         return []
 
     def open(
         self, candidate: Candidate, built: Built, init: InitArguments, zygote: Zygote
     ) -> Session:
-        return HivmSession(candidate, init, self._toolchain_zygote(), {"chip": self.chip})
+        return HivmSession(candidate, init, self._zygote.get(), {"chip": self.chip})
 
     def open_baseline(self, task: Task, init: InitArguments, zygote: Zygote) -> Session:
         files = write_baseline(self.name, task)
         candidate = Candidate(files, Origin.COMPOSER, "baseline")
-        return HivmSession(candidate, init, self._toolchain_zygote(), {"chip": self.chip})
-
-    def _toolchain_zygote(self) -> Zygote:
-        """A warm process with Triton in it, under the tool chain's own Python."""
-        with self._warming:
-            if self._warm is None:
-                self._warm = Zygote((TRACING, ENGINE), _THREADS, python=self.environment.python)
-            return self._warm
+        return self.open(candidate, Built({}), init, zygote)

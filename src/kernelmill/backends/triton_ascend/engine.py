@@ -1,35 +1,33 @@
-"""Compiles what a candidate traced, to HIVM, and executes that. Sees no Python of the candidate's.
+"""The engine program: compiles traced kernels to HIVM and executes it.
 
-Runs inside a cell, under the Python of the tool chain.
+It never sees the candidate's Python. Runs inside a sandbox, under the Python of the tool chain.
 """
 
-import os
 import re
 import subprocess
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 from triton.backends.ascend import compiler as ascend
 from triton.backends.compiler import GPUTarget
 
-from kernelmill.backends.buffers import Buffers
-from kernelmill.backends.traced_session import RunRequest
-from kernelmill.backends.triton_ascend.hivm.machine import launch
-from kernelmill.backends.triton_ascend.hivm.memory import Memory
-from kernelmill.backends.triton_ascend.hivm.translate import Program, translate
+from kernelmill.backends.support.buffers import Buffers
+from kernelmill.backends.support.launch_arguments import LaunchArgument
+from kernelmill.backends.support.launch_engine import CompilerError, LaunchEngine, serve_engine
+from kernelmill.backends.support.traced_session import EngineRunRequest
+from kernelmill.backends.triton_ascend.hivm.machine import launch_kernel
+from kernelmill.backends.triton_ascend.hivm.memory import SimulatedMemory
+from kernelmill.backends.triton_ascend.hivm.translate import TranslatedKernel, translate_hivm
 from kernelmill.backends.triton_ascend.protocol import (
-    Argument,
     HivmRan,
     KernelLaunch,
-    LaunchUse,
+    LaunchEstimate,
     TritonTrace,
 )
-from kernelmill.sandbox.channel import Channel, Message
-from kernelmill.sandbox.serving import Server
-from kernelmill.tensors.blob import FILE_NAME
+from kernelmill.records.tensors import item_size
+from kernelmill.sandbox.channel import Channel
 
 _OPTIONS = (
     "--enable-auto-multi-buffer=true", "--enable-auto-bind-sub-block=true",
@@ -37,49 +35,37 @@ _OPTIONS = (
     "--enable-triton-kernel-compile=true",
 )  # fmt: skip
 _MIX_MODE = re.compile(r'mix_mode = "\w*",? ?')
-"""An attribute that the packaged compiler does not take."""
-_MOST_LOG = 20_000
+"""An attribute that the packaged compiler does not accept."""
+_MAX_LOG_BYTES = 20_000
 
 
-class CompilerRefuses(Exception):
-    """The message is the vendor's compiler's."""
-
-
-def run_engine(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
+def run_hivm_engine(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
     """Entry."""
-    engine = _Engine(arguments["chip"], Path(scratch))
-    server = Server(channel, Path(scratch))
-    server.also("run", engine.run)
-    server.serve()
+    serve_engine(channel, scratch, _Engine(arguments["chip"], Path(scratch)))
 
 
-class _Engine:
+class _Engine(LaunchEngine[TritonTrace, HivmRan]):
+    request_type = EngineRunRequest[TritonTrace]
+
     def __init__(self, chip: str, scratch: Path) -> None:
         self._chip = chip
         self._scratch = scratch
-        self._programs: dict[str, Program] = {}
+        self._kernels: dict[str, TranslatedKernel] = {}
 
-    def run(self, message: Message) -> tuple[HivmRan, tuple[int, ...]]:
-        request = msgspec.convert(message.body["call"], RunRequest[TritonTrace])
-        trace = request.trace
-        programs = [self._program(text) for text in trace.kernels]
-        buffers = Buffers(message.files[0], request.layout, trace.buffers)
-        memories = [Memory(f"tensor {i}", data) for i, data in enumerate(buffers.bytes)]
-        uses = [_use(programs[one.kernel], one, memories) for one in trace.launches]
-        ran = HivmRan(uses=uses, mutated=buffers.mutated())
-        file = os.memfd_create(FILE_NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        buffers.write(trace.outputs, file)
-        buffers.close()
-        return ran, (file,)
+    def launch(self, trace: TritonTrace, buffers: Buffers) -> HivmRan:
+        kernels = [self._kernel(text) for text in trace.kernels]
+        memories = [SimulatedMemory(f"tensor {i}", data) for i, data in enumerate(buffers.bytes)]
+        launches = [_launch(kernels[one.kernel], one, memories) for one in trace.launches]
+        return HivmRan(launches=launches)
 
-    def _program(self, text: str) -> Program:
-        if text not in self._programs:
-            self._programs[text] = translate(self._compile(text))
-        return self._programs[text]
+    def _kernel(self, text: str) -> TranslatedKernel:
+        if text not in self._kernels:
+            self._kernels[text] = translate_hivm(self._compile(text))
+        return self._kernels[text]
 
     def _compile(self, text: str) -> str:
-        """To HIVM, which is written before the compiler looks for its closed second half."""
-        folder = self._scratch / f"kernel{len(self._programs)}"
+        """Triton IR to HIVM, which is written before the compiler calls its closed back end."""
+        folder = self._scratch / f"kernel{len(self._kernels)}"
         folder.mkdir(exist_ok=True)
         result = folder / "module.hivm.opt.mlir"
         result.unlink(missing_ok=True)
@@ -91,20 +77,20 @@ class _Engine:
         ]  # fmt: skip
         done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, cwd=folder)
         if not result.is_file():
-            log = done.stderr[-_MOST_LOG:].decode(errors="replace")
-            raise CompilerRefuses(f"exit code {done.returncode}\n{log}")
+            log = done.stderr[-_MAX_LOG_BYTES:].decode(errors="replace")
+            raise CompilerError(f"exit code {done.returncode}\n{log}")
         return result.read_text()
 
     def _lowered(self, text: str) -> str:
-        """From Triton's form to the one that the compiler takes."""
+        """Triton IR to the linalg dialect that the vendor's compiler accepts."""
         target = GPUTarget("npu", self._chip, 0)
         options = ascend.AscendBackend(target).parse_options({})
         metadata = {**options.__dict__, "target": target}
         try:
             return str(ascend.ttir_to_linalg(text, metadata, options, named_ops=True))
         except subprocess.CalledProcessError as error:
-            log = error.stderr[-_MOST_LOG:].decode(errors="replace")
-            raise CompilerRefuses(f"exit code {error.returncode}\n{log}") from error
+            log = error.stderr[-_MAX_LOG_BYTES:].decode(errors="replace")
+            raise CompilerError(f"exit code {error.returncode}\n{log}") from error
 
 
 def _compiler() -> str:
@@ -113,26 +99,23 @@ def _compiler() -> str:
     return str(Path(spec.origin).parent / "bin" / "bishengir-compile")
 
 
-def _use(program: Program, one: KernelLaunch, buffers: list[Memory]) -> LaunchUse:
-    own = [p for p in program.parameters if p.role in ("tensor", "scalar")]
-    arguments = [
-        _argument(argument, parameter.dtype, buffers)
-        for argument, parameter in zip(one.arguments, own, strict=True)
-    ]
-    took = launch(program, one.grid, arguments)
-    return LaunchUse(
-        program.name, took.cycles, took.bytes, took.busy, took.flags, took.programs, program.core,
-        program.local_bytes, program.doubled,
+def _launch(
+    kernel: TranslatedKernel, launch: KernelLaunch, memories: list[SimulatedMemory]
+) -> LaunchEstimate:
+    arguments = [_argument(argument, memories) for argument in launch.arguments]
+    cost = launch_kernel(kernel, launch.grid, arguments)
+    return LaunchEstimate(
+        kernel.name, cost.cycles, cost.bytes, cost.busy, cost.flags, cost.programs, kernel.core,
+        kernel.local_bytes, kernel.doubled,
     )  # fmt: skip
 
 
-def _argument(argument: Argument, dtype: str, buffers: list[Memory]) -> Any:
-    if argument.buffer is None:
-        return (
-            np.float32(argument.number) if isinstance(argument.number, float) else argument.number
-        )
-    memory = buffers[argument.buffer]
-    if not argument.offset:
+def _argument(argument: LaunchArgument, memories: list[SimulatedMemory]) -> Any:
+    place = argument.tensor
+    if place is None:
+        number = argument.number
+        return np.float32(number) if isinstance(number, float) else number
+    memory = memories[place.buffer]
+    if not place.offset:
         return memory
-    size = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "f16": 2, "bf16": 2, "i16": 2}.get(dtype, 1)
-    return Memory(memory.name, memory.data[argument.offset * size :])
+    return SimulatedMemory(memory.name, memory.data[place.offset * item_size(place.dtype) :])

@@ -1,45 +1,43 @@
-"""What the judge's side and the two cells of this backend say to each other."""
+"""Messages between the judge and the two sandboxes of the triton_ascend backend."""
 
 import msgspec
 
-from kernelmill.backends.launches import Trace
-from kernelmill.backends.traced_session import Ran
-
-
-class Argument(msgspec.Struct):
-    """Of a launch: a buffer from an element on, or a number."""
-
-    buffer: int | None = None
-    offset: int = 0
-    number: int | float | bool | None = None
+from kernelmill.backends.support.launch_arguments import LaunchArgument
+from kernelmill.backends.support.launch_log import Trace
+from kernelmill.backends.support.traced_session import EngineReport
 
 
 class KernelLaunch(msgspec.Struct):
     kernel: int
-    """Which of the kernels."""
+    """Index into the kernels of the trace."""
     grid: tuple[int, int, int]
-    arguments: list[Argument]
+    arguments: list[LaunchArgument]
 
 
 class TritonTrace(Trace, kw_only=True):
     kernels: list[str]
-    """Each in Triton's intermediate form."""
+    """Triton IR of each kernel."""
     launches: list[KernelLaunch]
 
 
-class LaunchUse(msgspec.Struct):
-    """What the model says of one launch."""
+class LaunchEstimate(msgspec.Struct):
+    """The pipe model's report on one launch."""
 
     kernel: str
     cycles: float
     bytes: int
+    """Bytes moved from and to global memory."""
     busy: dict[str, float]
+    """Pipe -> cycles it was busy on the slowest core."""
     flags: int
+    """Flags that one program sets."""
     programs: int
     core: str
     local_bytes: dict[str, int]
+    """Memory of a core -> bytes in use."""
     doubled: int
+    """Number of double-buffered buffers."""
 
 
-class HivmRan(Ran, kw_only=True):
-    uses: list[LaunchUse]
+class HivmRan(EngineReport, kw_only=True):
+    launches: list[LaunchEstimate]

@@ -1,57 +1,59 @@
-"""Kernels of this backend at work, from the judge's side."""
+"""Sessions of the triton_ascend backend: compiled HIVM, executed and timed by a pipe model."""
 
 from collections import Counter
 from collections.abc import Sequence
 
 from kernelmill.backends.base import CandidateFailed
 from kernelmill.backends.modelled import Estimate
-from kernelmill.backends.traced_session import TracedSession
-from kernelmill.backends.triton_ascend.diagnostics import run_failure, trace_failure
-from kernelmill.backends.triton_ascend.hivm.pipes import BYTES_PER_SECOND, CLOCK_HERTZ
-from kernelmill.backends.triton_ascend.protocol import HivmRan, LaunchUse, TritonTrace
-from kernelmill.sandbox.serving import Failed
-from kernelmill.tasks.task import Kind
+from kernelmill.backends.support.ascend_910b import ASCEND_BYTES_PER_SECOND, ASCEND_HERTZ
+from kernelmill.backends.support.toolchain_zygote import SandboxPrograms
+from kernelmill.backends.support.traced_session import TracedSession
+from kernelmill.backends.triton_ascend.diagnostics import hivm_failure, triton_failure
+from kernelmill.backends.triton_ascend.protocol import HivmRan, LaunchEstimate, TritonTrace
+from kernelmill.records.task import TensorSpec
+from kernelmill.sandbox.serving import ProgramFailed
 from kernelmill.tensors.arguments import CallArguments
 
-TRACING = "kernelmill.backends.triton_ascend.tracing"
-ENGINE = "kernelmill.backends.triton_ascend.engine"
-MODEL = "pipe model over HIVM (910B at 1.85 GHz), not held against silicon"
+_MODEL = "pipe model over HIVM (910B at 1.85 GHz), not validated on hardware"
 
 
 class HivmSession(TracedSession[TritonTrace, HivmRan]):
-    tracing = f"{TRACING}:trace_candidate"
-    engine = f"{ENGINE}:run_engine"
-    trace_kind = TritonTrace
-    ran_kind = HivmRan
+    programs = SandboxPrograms(
+        "kernelmill.backends.triton_ascend.tracing:trace_triton_launches",
+        "kernelmill.backends.triton_ascend.engine:run_hivm_engine",
+    )
+    trace_type = TritonTrace
+    report_type = HivmRan
 
-    def trace_failure(self, failed: Failed) -> CandidateFailed:
-        return trace_failure(failed)
+    def trace_failure(self, failed: ProgramFailed) -> CandidateFailed:
+        return triton_failure(failed)
 
-    def run_failure(self, failed: Failed) -> CandidateFailed:
-        return run_failure(failed)
+    def run_failure(self, failed: ProgramFailed) -> CandidateFailed:
+        return hivm_failure(failed)
 
     def estimate(
-        self, arguments: CallArguments, outputs: Sequence[Kind], seconds: float
+        self, arguments: CallArguments, outputs: Sequence[TensorSpec], seconds: float
     ) -> Estimate:
-        uses = self.run(arguments, outputs, seconds).ran.uses
-        cycles, moved = sum(use.cycles for use in uses), sum(use.bytes for use in uses)
+        launches = self.run(arguments, outputs, seconds).report.launches
+        cycles = sum(launch.cycles for launch in launches)
+        moved = sum(launch.bytes for launch in launches)
         busy: Counter[str] = Counter()
-        for use in uses:
-            busy.update(use.busy)
+        for launch in launches:
+            busy.update(launch.busy)
         return Estimate(
-            milliseconds=1e3 * max(cycles / CLOCK_HERTZ, moved / BYTES_PER_SECOND),
+            milliseconds=1e3 * max(cycles / ASCEND_HERTZ, moved / ASCEND_BYTES_PER_SECOND),
             cycles=cycles,
             bytes=moved,
-            model=MODEL,
+            model=_MODEL,
             units={pipe: share / cycles for pipe, share in busy.most_common() if share},
-            notes=tuple(_note(use) for use in uses),
+            notes=tuple(_note(launch) for launch in launches),
         )
 
 
-def _note(use: LaunchUse) -> str:
-    """The memory plan and the flags of one launch."""
-    local = ", ".join(f"{size >> 10} KiB of {space}" for space, size in use.local_bytes.items())
+def _note(launch: LaunchEstimate) -> str:
+    """One line with the memory plan and the flags of a launch."""
+    local = ", ".join(f"{size >> 10} KiB of {space}" for space, size in launch.local_bytes.items())
     return (
-        f"{use.kernel}: {use.programs} programs on {use.core}, {use.cycles:.0f} cycles; {local}; "
-        f"{use.doubled} buffers doubled; {use.flags} flags a program"
+        f"{launch.kernel}: {launch.programs} programs on {launch.core}, {launch.cycles:.0f} cycles;"
+        f" {local}; {launch.doubled} buffers doubled; {launch.flags} flags per program"
     )

@@ -1,6 +1,6 @@
-"""Traces a candidate: nothing of it leaves but its launches, and kernels in Triton's own form.
+"""The tracing program: records the launches of forward, with the Triton IR of each kernel.
 
-Runs inside a cell, under the Python of the tool chain.
+Runs inside a sandbox, under the Python of the tool chain.
 """
 
 import math
@@ -14,9 +14,10 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 from triton.runtime.jit import JITFunction
 
-from kernelmill.backends.launches import TraceRequest
-from kernelmill.backends.triton_ascend.protocol import Argument, KernelLaunch, TritonTrace
-from kernelmill.backends.valueless import Misuse, Tracer, serve_traces
+from kernelmill.backends.support.launch_log import CallTraceRequest
+from kernelmill.backends.support.launch_tracer import LaunchTracer
+from kernelmill.backends.support.meta_trace import ForbiddenCall, serve_traces
+from kernelmill.backends.triton_ascend.protocol import KernelLaunch, TritonTrace
 from kernelmill.sandbox.channel import Channel
 
 _TYPES = {
@@ -24,45 +25,42 @@ _TYPES = {
     torch.int32: "i32", torch.int16: "i16", torch.int8: "i8", torch.bool: "i1",
     torch.uint8: "u8",
 }  # fmt: skip
-_HINTS = ("num_warps", "num_stages", "num_ctas", "multibuffer")
-"""Keywords of a launch that are not the kernel's."""
+_LAUNCH_OPTIONS = ("num_warps", "num_stages", "num_ctas", "multibuffer")
+"""Keywords of a launch that are not parameters of the kernel."""
 _LARGEST_INT32 = 2**31 - 1
 
 
-def trace_candidate(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
+def trace_triton_launches(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
     """Entry."""
     os.environ["TRITON_CACHE_DIR"] = f"{scratch}/triton"
     serve_traces(channel, scratch, _LaunchTracer(arguments["chip"]))
 
 
-class _LaunchTracer(Tracer):
-    """Takes the place of Triton's launcher, and notes what would be launched."""
+class _LaunchTracer(LaunchTracer[KernelLaunch]):
+    """Replaces Triton's launcher."""
 
     def __init__(self, chip: str) -> None:
         super().__init__()
         self._lowering = _Lowering(chip)
         self._kernels: list[str] = []
-        self._launches: list[KernelLaunch] = []
 
         def run(kernel: Any, *arguments: Any, grid: Any, warmup: bool, **named: Any) -> None:
             self._launch(kernel, arguments, grid, named)
 
         JITFunction.run = run
 
-    def trace(self, model: torch.nn.Module, request: TraceRequest) -> TritonTrace:
-        self._kernels, self._launches = [], []
-        outputs = self.run(model, request)
-        if not self._launches:
-            raise Misuse("forward launches no kernel")
+    def trace(self, model: torch.nn.Module, request: CallTraceRequest) -> TritonTrace:
+        self._kernels = []
+        outputs = self.record(model, request)
         return TritonTrace(
-            buffers=self.buffers, outputs=outputs, kernels=self._kernels, launches=self._launches
+            buffers=self.buffers, outputs=outputs, kernels=self._kernels, launches=self.launches
         )
 
     def _launch(
         self, kernel: Any, arguments: tuple[Any, ...], grid: Any, named: dict[str, Any]
     ) -> None:
-        own = {name: value for name, value in named.items() if name not in _HINTS}
-        bound = kernel.signature.bind(*arguments, **own)
+        named = {name: value for name, value in named.items() if name not in _LAUNCH_OPTIONS}
+        bound = kernel.signature.bind(*arguments, **named)
         bound.apply_defaults()
         constants = {
             parameter.name: bound.arguments[parameter.name]
@@ -73,34 +71,31 @@ class _LaunchTracer(Tracer):
         sizes = grid(dict(bound.arguments)) if callable(grid) else grid
         x, y, z = (*(int(size) for size in sizes), 1, 1)[:3]
         if min(x, y, z) < 1:
-            raise Misuse(f"{kernel.__name__} is launched on a grid of {x} x {y} x {z} programs")
+            raise ForbiddenCall(
+                f"{kernel.__name__} is launched on a grid of {x} x {y} x {z} programs"
+            )
+        values = [self.argument(kernel.__name__, value) for value in given.values()]
         signature = {name: _signature(value) for name, value in given.items()}
         text = self._lowering.lower(kernel, signature, constants)
         if text not in self._kernels:
             self._kernels.append(text)
-        taken = [self._argument(value) for value in given.values()]
-        self._launches.append(KernelLaunch(self._kernels.index(text), (x, y, z), taken))
-
-    def _argument(self, value: Any) -> Argument:
-        if isinstance(value, torch.Tensor):
-            return Argument(buffer=self.buffer(value), offset=int(value.storage_offset()))
-        return Argument(number=value)
+        self.launches.append(KernelLaunch(self._kernels.index(text), (x, y, z), values))
 
 
-def _signature(value: Any) -> str:
+def _signature(value: torch.Tensor | float) -> str:
     if isinstance(value, torch.Tensor):
         return f"*{_TYPES[value.dtype]}"
     if isinstance(value, bool):
         return "i1"
     if isinstance(value, int):
         return "i32" if abs(value) <= _LARGEST_INT32 else "i64"
-    if isinstance(value, float) and not math.isnan(value):
-        return "fp32"
-    raise Misuse(f"a kernel takes tensors and numbers, not {value!r:.60}")
+    if math.isnan(value):
+        raise ForbiddenCall("a kernel takes tensors and numbers, not NaN")
+    return "fp32"
 
 
 class _Lowering:
-    """Triton's own part of the way: from Python to its intermediate form."""
+    """Lowering of a kernel from Python to Triton IR."""
 
     def __init__(self, chip: str) -> None:
         self._target = GPUTarget("npu", chip, 0)

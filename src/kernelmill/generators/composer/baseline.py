@@ -7,14 +7,15 @@ from contextlib import contextmanager
 
 from kernelmill.backends.modelled import BaselineMissing
 from kernelmill.generators.base import Declined
-from kernelmill.generators.composer.composer import EMITTERS, Composer
+from kernelmill.generators.composer.composer import Composer
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.rvv.decisions import CATALOGUE
 from kernelmill.generators.composer.emit.rvv.program import RvvProgram
+from kernelmill.generators.composer.emit.triton.emitter import EMITTER
 from kernelmill.generators.composer.lowering.attention import in_products
 from kernelmill.generators.composer.values import Attention, Buffer, Value
-from kernelmill.generators.decisions import Decisions
-from kernelmill.tasks.task import Task
+from kernelmill.records.decisions import Decisions
+from kernelmill.records.task import Task
 
 PLAIN: Decisions = {"fuse": False, "specialise": False, "contract": "loops", "tail": "scalar"}
 _IEEE: Decisions = {"precision": "ieee"}
@@ -42,9 +43,9 @@ def write_plain_rvv(task: Task) -> dict[str, str]:
 
 def write_plain_triton(task: Task) -> dict[str, str]:
     """Kernels in Triton, by the usual choices."""
-    emitter = EMITTERS["triton"]
+    plan = Plan(_IEEE, EMITTER.catalogue)
     with _missing_where_declined():
-        return emitter.program(_tracer().trace(task), Plan(_IEEE, emitter.catalogue)).files(task)
+        return EMITTER.program(_tracer().trace(task), plan).files(task)
 
 
 @contextmanager

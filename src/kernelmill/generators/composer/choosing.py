@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from kernelmill.generators.base import REFUSED, Proposal, Stage
-from kernelmill.generators.composer.decisions import Choices, Column, is_open
+from kernelmill.generators.composer.decisions import Column
 from kernelmill.generators.composer.speed import Speed, expect
 from kernelmill.generators.composer.suspicion import passing
 from kernelmill.generators.composer.tried import Tried
-from kernelmill.generators.decisions import Decisions
+from kernelmill.records.decisions import Choices, Decisions, is_open
+from kernelmill.records.proposal import REFUSED, Proposal, Stage
 
 _Row = npt.NDArray[np.floating]
 

@@ -1,52 +1,31 @@
 """The generator that needs no model: it traces, plans, and writes kernels."""
 
 import threading
-from collections.abc import Callable
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import msgspec
 
-from kernelmill.backends import plain_name
-from kernelmill.candidate import Candidate, Origin
-from kernelmill.errors import GeneratorUnavailable, UsageError
-from kernelmill.generators.base import Declined, Draft, Generator, Proposal
+from kernelmill.generators.base import Declined, Generator
 from kernelmill.generators.composer.choosing import choose
-from kernelmill.generators.composer.decisions import CATALOGUE, Catalogue, Choices, Plan
-from kernelmill.generators.composer.emit.pallas import decisions as pallas_decisions
-from kernelmill.generators.composer.emit.pallas.program import PallasProgram
-from kernelmill.generators.composer.emit.program import Program
-from kernelmill.generators.composer.emit.rvv import decisions as rvv_decisions
-from kernelmill.generators.composer.emit.rvv.program import RvvProgram
-from kernelmill.generators.composer.emit.triton import decisions as triton_decisions
-from kernelmill.generators.composer.emit.triton.program import TritonProgram
+from kernelmill.generators.composer.decisions import Plan
+from kernelmill.generators.composer.emitters import Emitter, get_emitter
 from kernelmill.generators.composer.graph import Graph
 from kernelmill.generators.composer.planning import plan_method
 from kernelmill.generators.composer.repairing import repair
 from kernelmill.generators.composer.tried import Tried
-from kernelmill.generators.decisions import Choice, Decisions
-from kernelmill.sandbox import CellFailure, Limits, Policy, Zygote
-from kernelmill.tasks.task import Task
+from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.decisions import Choice, Choices, Decisions
+from kernelmill.records.errors import GeneratorUnavailable, UsageError
+from kernelmill.records.proposal import Draft, Proposal
+from kernelmill.records.target import backend_name
+from kernelmill.records.task import Task
+from kernelmill.sandbox import Policy, ResourceLimits, SandboxFailure, Zygote
 
 _TRACER = "kernelmill.generators.composer.trace"
 _COLD = "cold"
 _SECONDS = 180.0
-_LIMITS = Limits(memory_bytes=8 << 30)
-
-
-class Emitter(NamedTuple):
-    """Who writes for a backend, and what there is to decide."""
-
-    program: Callable[[Graph, Plan], Program | TritonProgram | PallasProgram]
-    catalogue: Catalogue
-
-
-EMITTERS = {
-    "cpp": Emitter(Program, CATALOGUE),
-    "rvv": Emitter(RvvProgram, rvv_decisions.CATALOGUE),
-    "triton": Emitter(TritonProgram, triton_decisions.CATALOGUE),
-    "pallas": Emitter(PallasProgram, pallas_decisions.CATALOGUE),
-}
+_LIMITS = ResourceLimits(memory_bytes=8 << 30)
 
 
 class Composer(Generator):
@@ -68,7 +47,7 @@ class Composer(Generator):
         self._lock = threading.Lock()
 
     def check(self, backend: str) -> None:
-        if plain_name(backend) not in EMITTERS:
+        if get_emitter(backend_name(backend)) is None:
             raise GeneratorUnavailable(f"the composer does not write for backend {backend!r} yet")
 
     def write(self, proposal: Proposal) -> Draft:
@@ -101,7 +80,7 @@ class Composer(Generator):
         """Of the decisions that make a difference to its code."""
         key = proposal.task.digest, proposal.backend
         if key not in self._open:
-            emitter = EMITTERS[plain_name(proposal.backend)]
+            emitter = _emitter(proposal)
             usual = Plan({}, emitter.catalogue)
             emitter.program(graph, usual).files(proposal.task)
             self._open[key] = {
@@ -127,9 +106,9 @@ class Composer(Generator):
         request = {"source": task.source, "scale": task.scale}
         try:
             policy = Policy(limits=_LIMITS)
-            with self._zygote.spawn(f"{_TRACER}:trace_in_cell", {}, policy) as cell:
-                answer = cell.request(request, _SECONDS).body
-        except CellFailure as failure:
+            with self._zygote.spawn(f"{_TRACER}:trace_in_sandbox", {}, policy) as sandbox:
+                answer = sandbox.request(request, _SECONDS).body
+        except SandboxFailure as failure:
             return Declined(f"the reference cannot be traced: {failure}")
         if "error" in answer:
             return Declined(f"the reference cannot be traced: {answer['error']}")
@@ -137,6 +116,13 @@ class Composer(Generator):
 
 
 def _candidate(proposal: Proposal, graph: Graph, decisions: Decisions) -> Candidate:
-    emitter = EMITTERS[plain_name(proposal.backend)]
+    emitter = _emitter(proposal)
     program = emitter.program(graph, Plan(decisions, emitter.catalogue))
     return Candidate(program.files(proposal.task), Origin.COMPOSER, proposal.task.id)
+
+
+def _emitter(proposal: Proposal) -> Emitter:
+    emitter = get_emitter(backend_name(proposal.backend))
+    if emitter is None:
+        raise Declined(f"the composer does not write for backend {proposal.backend!r} yet")
+    return emitter

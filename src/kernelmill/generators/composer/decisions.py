@@ -6,24 +6,22 @@ A choice may be wrong for a task: then the kernel does not compile, crashes, is 
 the verdict says so.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
-from kernelmill.generators.decisions import Choice, Decisions
+from kernelmill.records.decisions import (
+    Catalogue,
+    Choice,
+    Decision,
+    Decisions,
+    is_choice,
+    same_choice,
+)
 
-Choices = Mapping[str, Sequence[Choice]]
-"""What there is to choose from in each decision that is open, the usual one first."""
 Column = tuple[str, Choice]
 """A decision and one of its choices."""
 
 
-class Decision(NamedTuple):
-    choices: tuple[Choice, ...]
-    """The usual one first."""
-    about: str
-
-
-Catalogue = Mapping[str, Decision]
 CATALOGUE: Catalogue = {
     "fuse": Decision(
         (True, False), "compute pointwise values where they are used instead of storing them"
@@ -88,16 +86,3 @@ class Plan:
 
 def usual(catalogue: Catalogue = CATALOGUE) -> Decisions:
     return {name: decision.choices[0] for name, decision in catalogue.items()}
-
-
-def is_choice(name: str, choice: Choice, catalogue: Catalogue = CATALOGUE) -> bool:
-    return name in catalogue and is_open(name, choice, {name: catalogue[name].choices})
-
-
-def is_open(name: str, choice: Choice | None, choices: Choices) -> bool:
-    return any(choice is not None and same_choice(choice, one) for one in choices.get(name, ()))
-
-
-def same_choice(one: Choice, other: Choice) -> bool:
-    # True == 1 in Python, but not to a compiler.
-    return one == other and type(one) is type(other)

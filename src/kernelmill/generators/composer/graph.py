@@ -36,7 +36,7 @@ class Real(msgspec.Struct, frozen=True, tag="real"):
     code: str
 
 
-class Kind(msgspec.Struct, frozen=True):
+class TensorSpec(msgspec.Struct, frozen=True):
     """What a tensor is."""
 
     dtype: str
@@ -58,14 +58,14 @@ class Node(msgspec.Struct, frozen=True):
     """`add.Tensor`: the ATen operator without its namespace."""
     arguments: list[Argument]
     keywords: dict[str, Argument]
-    results: tuple[Kind, ...]
+    results: tuple[TensorSpec, ...]
 
 
 class Source(msgspec.Struct, frozen=True):
     """Where a tensor comes from: an argument of forward, the state dict, or a constant."""
 
     name: str
-    kind: Kind
+    kind: TensorSpec
     origin: str
     """`input`, `state` or `constant`."""
     key: str

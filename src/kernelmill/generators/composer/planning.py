@@ -2,19 +2,18 @@
 
 from typing import NamedTuple
 
-from kernelmill.generators.base import Proposal
-from kernelmill.generators.composer.decisions import Choices, is_open
 from kernelmill.generators.composer.tried import Tried
-from kernelmill.generators.decisions import Decisions
-from kernelmill.generators.planning import Guidance, Method, Plan
+from kernelmill.records.decisions import Choices, Decisions, is_open
+from kernelmill.records.guidance import Guidance, Method, Plan
+from kernelmill.records.proposal import Proposal
 
 
-class Planned(NamedTuple):
+class PlannedMethod(NamedTuple):
     decisions: Decisions
     plan: Plan
 
 
-def plan_method(proposal: Proposal, choices: Choices, tried: Tried) -> Planned | None:
+def plan_method(proposal: Proposal, choices: Choices, tried: Tried) -> PlannedMethod | None:
     """The first method that would change something here and was not tried; None without any."""
     guidance, parent = proposal.guidance, proposal.parent
     if guidance is None or parent is None or not parent.verdict.passed:
@@ -29,7 +28,7 @@ def plan_method(proposal: Proposal, choices: Choices, tried: Tried) -> Planned |
             if is_open(name, choice, choices) and at_hand.get(name) != choice
         }
         if changed and at_hand | changed not in tried:
-            return Planned(at_hand | changed, _plan(guidance, method, changed, at_hand))
+            return PlannedMethod(at_hand | changed, _plan(guidance, method, changed, at_hand))
     return None
 
 

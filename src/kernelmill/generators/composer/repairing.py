@@ -2,12 +2,11 @@
 
 from typing import NamedTuple
 
-from kernelmill.generators.base import Proposal
-from kernelmill.generators.composer.decisions import Choices, is_open
 from kernelmill.generators.composer.tried import Tried
-from kernelmill.generators.decisions import Decisions
-from kernelmill.generators.planning import Diagnosis
-from kernelmill.judge import Feedback
+from kernelmill.records.decisions import Choices, Decisions, is_open
+from kernelmill.records.guidance import Diagnosis
+from kernelmill.records.proposal import Proposal
+from kernelmill.records.verdict import Feedback
 
 _EXACT: Decisions = {"moments": "two-pass", "accumulate": "double"}
 _SMALL: Decisions = {"tile": "auto", "depth_block": "auto", "operand": "auto", "keep_rows": False}

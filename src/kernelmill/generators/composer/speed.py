@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from kernelmill.generators.base import REFUSED, Hint, Proposal
-from kernelmill.generators.composer.decisions import Choices, Column, is_open, same_choice
-from kernelmill.generators.decisions import Choice, Decisions
+from kernelmill.generators.composer.decisions import Column
+from kernelmill.records.decisions import Choice, Choices, Decisions, is_open, same_choice
+from kernelmill.records.proposal import REFUSED, Hint, Proposal
 
 _Row = npt.NDArray[np.floating]
 

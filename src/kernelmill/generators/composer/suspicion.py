@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from kernelmill.generators.base import REFUSED, Hint
-from kernelmill.generators.composer.decisions import Column, same_choice
+from kernelmill.generators.composer.decisions import Column
+from kernelmill.records.decisions import same_choice
+from kernelmill.records.proposal import REFUSED, Hint
 
 _Row = npt.NDArray[np.floating]
 

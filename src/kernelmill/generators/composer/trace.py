@@ -1,4 +1,4 @@
-"""From a task file to a Graph, through torch.export. Runs inside cells only."""
+"""From a task file to a Graph, through torch.export. Runs inside sandboxes only."""
 
 import inspect
 import logging
@@ -25,16 +25,16 @@ from kernelmill.generators.composer.graph import (
     Argument,
     Extent,
     Graph,
-    Kind,
     Node,
     Real,
     Reference,
     Size,
     Source,
     Symbol,
+    TensorSpec,
 )
 from kernelmill.sandbox.channel import Channel
-from kernelmill.tasks.describe import explain
+from kernelmill.tasks.describe import explain_task_error
 from kernelmill.tasks.module import TaskModule
 
 _SEED = 1
@@ -50,8 +50,8 @@ class Untraceable(Exception):
     """The reference does something a graph cannot say."""
 
 
-def trace_in_cell(channel: Channel, arguments: dict[str, Any], _scratch: str) -> None:
-    """Entry of a cell that traces one task."""
+def trace_in_sandbox(channel: Channel, arguments: dict[str, Any], _scratch: str) -> None:
+    """Entry of a sandbox that traces one task."""
     torch.set_grad_enabled(False)
     warnings.filterwarnings("ignore")
     logging.disable(logging.ERROR)
@@ -60,7 +60,7 @@ def trace_in_cell(channel: Channel, arguments: dict[str, Any], _scratch: str) ->
         graph = trace(TaskModule(request["source"], request["scale"]))
         channel.send({"graph": msgspec.to_builtins(graph)})
     except Exception as error:  # the task's code, and torch.export's own refusals
-        channel.send({"error": explain(error)})
+        channel.send({"error": explain_task_error(error)})
 
 
 def trace(module: TaskModule) -> Graph:
@@ -400,9 +400,9 @@ class _Reader:
     def _reference(self, node: torch.fx.Node) -> Reference:
         return self._parts.get(node.name, Reference(node.name))
 
-    def _kind(self, tensor: torch.Tensor) -> Kind:
+    def _kind(self, tensor: torch.Tensor) -> TensorSpec:
         shape = tuple(self._extent(size) for size in tensor.shape)
-        return Kind(str(tensor.dtype).removeprefix("torch."), shape)
+        return TensorSpec(str(tensor.dtype).removeprefix("torch."), shape)
 
     def _extent(self, size: int | torch.SymInt) -> Extent:
         if isinstance(size, int):

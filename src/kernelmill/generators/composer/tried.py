@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from functools import cached_property
 
-from kernelmill.generators.base import Proposal
-from kernelmill.generators.decisions import Decisions
+from kernelmill.records.decisions import Decisions
+from kernelmill.records.proposal import Proposal
 
 CodeOf = Callable[[Decisions], str]
 

@@ -1,1 +1,1 @@
-"""The generator that asks language models, and everything between it and an endpoint."""
+"""The generator `model`, which asks language models, and everything between it and an endpoint."""

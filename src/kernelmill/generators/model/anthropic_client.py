@@ -1,21 +1,26 @@
-"""Anthropic's own protocol."""
+"""The endpoint client for Anthropic's protocol."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from kernelmill.generators.model.http import NO_KEY, HttpClient, clear_failures, connect, shorten
-from kernelmill.generators.model.keys import hide_key, key_of
-from kernelmill.generators.model.problems import Problem
-from kernelmill.generators.model.protocol import Failed, Piece, Question, Stop, Usage
-from kernelmill.generators.model.settings import Model, Patience
-from kernelmill.generators.model.sse import events
+from kernelmill.generators.model.http import (
+    NO_KEY,
+    HttpEndpointClient,
+    open_http_client,
+    stream_error,
+    translate_errors,
+)
+from kernelmill.generators.model.keys import read_key
+from kernelmill.generators.model.protocol import AnswerChunk, Question, StopReason, Usage
+from kernelmill.generators.model.sse import decode_events
+from kernelmill.records.model_settings import Model, Patience
 
-_STOPS = {
-    "max_tokens": Stop.LENGTH,
-    "model_context_window_exceeded": Stop.LENGTH,
-    "refusal": Stop.REFUSAL,
+_STOP_REASONS = {
+    "max_tokens": StopReason.LENGTH,
+    "model_context_window_exceeded": StopReason.LENGTH,
+    "refusal": StopReason.REFUSAL,
 }
 
 
@@ -26,7 +31,7 @@ class _Usage(msgspec.Struct):
     cache_creation_input_tokens: int | None = None
 
     @property
-    def all_in(self) -> int:
+    def tokens_in(self) -> int:
         parts = (self.input_tokens, self.cache_read_input_tokens, self.cache_creation_input_tokens)
         return sum(max(0, part or 0) for part in parts)
 
@@ -52,18 +57,20 @@ class _Event(msgspec.Struct):
     error: _Error | None = None
 
 
-class AnthropicClient(HttpClient):
+class AnthropicClient(HttpEndpointClient):
+    """Streams `messages` of one model."""
+
     def __init__(self, model: Model, patience: Patience) -> None:
         import anthropic
 
-        asked_for = {"output_config"} | ({"thinking"} if model.thinking_tokens else set())
-        super().__init__(model, frozenset(asked_for))
+        needed = {"output_config"} | ({"thinking"} if model.thinking_tokens else set())
+        super().__init__(model, frozenset(needed))
         self._library = anthropic
         self._client = anthropic.Anthropic(
-            api_key=key_of(model) or NO_KEY,
+            api_key=read_key(model) or NO_KEY,
             base_url=model.endpoint,
             max_retries=0,
-            http_client=connect(patience),
+            http_client=open_http_client(patience),
         )
 
     def _fields(self, question: Question) -> dict[str, Any]:
@@ -79,39 +86,40 @@ class AnthropicClient(HttpClient):
             fields["temperature"] = model.temperature
         return fields
 
-    def _ask(self, question: Question, fields: dict[str, Any]) -> Iterator[Piece]:
+    def _send(self, question: Question, fields: dict[str, Any]) -> Iterator[AnswerChunk]:
         system = [m.text for m in question.messages if m.speaker == "system"]
-        talk: Any = [
+        conversation: Any = [
             {"role": message.speaker, "content": message.text}
             for message in question.messages
             if message.speaker != "system"
         ]
         tokens_in = 0
         with (
-            clear_failures(self._library, self._model),
+            translate_errors(self._library, self._model),
             self._client.messages.with_streaming_response.create(
                 model=self._model.name,
                 max_tokens=question.max_tokens,
-                messages=talk,
+                messages=conversation,
                 stream=True,
                 extra_body=fields | ({"system": "\n\n".join(system)} if system else {}),
             ) as response,
         ):
-            for event in events(response.iter_lines(), _Event):
+            for event in decode_events(response.iter_lines(), _Event):
                 if event.error is not None:
-                    words = shorten(hide_key(event.error.message, self._model))
-                    raise Failed(Problem.SERVER_ERROR, words, charged=True)
+                    raise stream_error(event.error.message, self._model)
                 if event.message is not None:
-                    tokens_in = event.message.usage.all_in
+                    tokens_in = event.message.usage.tokens_in
                 if event.type != "ping":
-                    yield _piece(event, tokens_in)
+                    yield _answer_chunk(event, tokens_in)
 
 
-def _piece(event: _Event, tokens_in: int) -> Piece:
+def _answer_chunk(event: _Event, tokens_in: int) -> AnswerChunk:
     delta = event.delta or _Delta()
-    stop = None if delta.stop_reason is None else _STOPS.get(delta.stop_reason, Stop.END)
+    stop = (
+        None if delta.stop_reason is None else _STOP_REASONS.get(delta.stop_reason, StopReason.END)
+    )
     usage = None
     if event.type == "message_delta" and event.usage is not None:
-        out = event.usage.output_tokens
-        usage = None if out is None or out < 0 else Usage(tokens_in, out)
-    return Piece(delta.text or "", stop, usage)
+        tokens_out = event.usage.output_tokens
+        usage = None if tokens_out is None or tokens_out < 0 else Usage(tokens_in, tokens_out)
+    return AnswerChunk(delta.text or "", stop, usage)

@@ -1,20 +1,23 @@
-"""Which of several models writes an attempt: Thompson's lots over what each has brought so far."""
+"""Thompson sampling of the model that writes an attempt, from the rewards of each so far."""
 
 import random
 from collections.abc import Sequence
 
-from kernelmill.generators.base import Standing
-from kernelmill.generators.model.settings import Model
+from kernelmill.records.model_settings import Model
+from kernelmill.records.proposal import ModelScore
 
 
-def choose(models: Sequence[Model], standings: Sequence[Standing], lot: str) -> Model:
-    """Rewards from -1 to 1 count as shares of a success; the same lot gives the same choice."""
-    known = {standing.model: standing for standing in standings}
-    dice = random.Random(lot)
+def choose_model(models: Sequence[Model], model_scores: Sequence[ModelScore], seed: str) -> Model:
+    """The model with the highest sample from its Beta posterior; the same for the same seed.
 
-    def drawn(model: Model) -> float:
-        standing = known.get(model.name, Standing(model.name, 0, 0.0))
-        good = (standing.attempts + standing.reward) / 2
-        return dice.betavariate(1 + good, 1 + standing.attempts - good)
+    A reward from -1 to 1 counts as a fraction of a success, from 0 to 1.
+    """
+    known = {score.model: score for score in model_scores}
+    rng = random.Random(seed)
 
-    return max(models, key=drawn)
+    def sample(model: Model) -> float:
+        score = known.get(model.name, ModelScore(model.name, 0, 0.0))
+        successes = (score.attempts + score.reward) / 2
+        return rng.betavariate(1 + successes, 1 + score.attempts - successes)
+
+    return max(models, key=sample)

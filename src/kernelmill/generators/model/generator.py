@@ -1,131 +1,133 @@
-"""The generator that asks models: one call writes, or a plan or a diagnosis comes first."""
+"""The generator `model`: asks for a candidate, or for a plan or a diagnosis first."""
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from kernelmill.backends import get_backend
-from kernelmill.candidate import Candidate
-from kernelmill.errors import GeneratorUnavailable
-from kernelmill.generators.base import Auditor, Declined, Draft, Generator, Proposal
-from kernelmill.generators.model.answers import parse_candidate, remark
-from kernelmill.generators.model.auditor import ModelAuditor
-from kernelmill.generators.model.bandit import choose
-from kernelmill.generators.model.desk import Desk
+from kernelmill.generators.base import Declined, Generator
+from kernelmill.generators.model.answers import find_remark, parse_candidate
+from kernelmill.generators.model.bandit import choose_model
+from kernelmill.generators.model.conversation import Conversation
+from kernelmill.generators.model.model_client import ModelClient
 from kernelmill.generators.model.prompting import Prompt, opening_role, prompt_for
-from kernelmill.generators.model.protocol import Answer
-from kernelmill.generators.model.settings import Model, ModelSettings, Role
+from kernelmill.generators.model.protocol import ModelAnswer
 from kernelmill.generators.model.structured import parse_diagnosis, parse_plan
-from kernelmill.generators.model.talking import Talk
-from kernelmill.generators.money import Purse
-from kernelmill.generators.planning import Diagnosis, Plan
+from kernelmill.records.candidate import Candidate
+from kernelmill.records.cost_budget import CostBudget
+from kernelmill.records.errors import GeneratorUnavailable
+from kernelmill.records.guidance import Diagnosis, Plan
+from kernelmill.records.model_settings import Model, ModelRole, ModelSettings
+from kernelmill.records.proposal import Draft, Proposal
 
 APPROACH = "approach"
-"""The decision under which a model says what it did, so that the memory can speak of it."""
+"""The decision that holds a model's own description of its kernel, for the memory."""
 _T = TypeVar("_T")
 
 
 class ModelGenerator(Generator):
-    """Asks the models of a campaign, each in the roles it was named for."""
+    """Asks the models of a campaign, each in the roles that the user gave it."""
 
     name = "model"
-    draws = True
+    declines_for_good = False
 
     def __init__(self) -> None:
-        self._desk: Desk | None = None
+        self._client: ModelClient | None = None
 
     @property
     def at_once(self) -> int:
-        return self.desk.settings.at_once
+        return self.client.settings.at_once
 
     @property
-    def desk(self) -> Desk:
-        if self._desk is None:
+    def client(self) -> ModelClient:
+        if self._client is None:
             raise GeneratorUnavailable("generator model needs a model: name one with --model")
-        return self._desk
-
-    @property
-    def auditor(self) -> Auditor | None:
-        return ModelAuditor(self.desk) if self.desk.settings.audit else None
+        return self._client
 
     def use(self, models: ModelSettings) -> None:
-        self._desk = Desk(models)
+        self._client = ModelClient(models)
 
-    def fund(self, purse: Purse) -> None:
-        self.desk.fund(purse)
+    def fund(self, budget: CostBudget) -> None:
+        self.client.fund(budget)
 
     def check(self, backend: str) -> None:
-        models = {(model.endpoint, model.name): model for model in self.desk.settings.models}
+        models = {(model.endpoint, model.name): model for model in self.client.settings.models}
         for model in models.values():
-            self.desk.greet(model)
+            self.client.probe(model)
 
     def write(self, proposal: Proposal) -> Draft:
-        return _Writing(self.desk, proposal).draft()
+        return _DraftWriter(self.client, proposal).draft()
 
 
-class _Writing:
-    """One proposal on its way to a draft."""
+class _Written(NamedTuple):
+    candidate: Candidate
+    answer: str
+    """The text that the candidate was read from."""
 
-    def __init__(self, desk: Desk, proposal: Proposal) -> None:
-        self._desk = desk
+
+class _DraftWriter:
+    """Asks one or two roles for the draft of one proposal."""
+
+    def __init__(self, client: ModelClient, proposal: Proposal) -> None:
+        self._client = client
         self._proposal = proposal
-        self._talk = Talk(desk, proposal)
+        self._conversation = Conversation(client, proposal)
 
     def draft(self) -> Draft:
         match opening_role(self._proposal):
-            case Role.PLANNER:
-                return self._written(Role.OPTIMIZER, plan=self._planned())
-            case Role.DIAGNOSER:
-                return self._written(Role.REPAIRER, diagnosis=self._diagnosed())
+            case ModelRole.PLANNER:
+                return self._write(ModelRole.OPTIMIZER, plan=self._plan())
+            case ModelRole.DIAGNOSER:
+                return self._write(ModelRole.REPAIRER, diagnosis=self._diagnose())
             case writer:
-                return self._written(writer)
+                return self._write(writer)
 
-    def _planned(self) -> Plan:
+    def _plan(self) -> Plan:
         assert self._proposal.guidance is not None
-        check = partial(parse_plan, guidance=self._proposal.guidance)
-        return self._asked(Role.PLANNER, self._prompt(Role.PLANNER), check)
+        parse = partial(parse_plan, guidance=self._proposal.guidance)
+        return self._ask(ModelRole.PLANNER, self._prompt(ModelRole.PLANNER), parse)
 
-    def _diagnosed(self) -> Diagnosis:
+    def _diagnose(self) -> Diagnosis:
         assert self._proposal.parent is not None
-        check = partial(parse_diagnosis, verdict=self._proposal.parent.verdict)
-        return self._asked(Role.DIAGNOSER, self._prompt(Role.DIAGNOSER), check)
+        parse = partial(parse_diagnosis, verdict=self._proposal.parent.verdict)
+        return self._ask(ModelRole.DIAGNOSER, self._prompt(ModelRole.DIAGNOSER), parse)
 
-    def _written(
-        self, role: Role, plan: Plan | None = None, diagnosis: Diagnosis | None = None
+    def _write(
+        self, role: ModelRole, plan: Plan | None = None, diagnosis: Diagnosis | None = None
     ) -> Draft:
         parent = self._proposal.parent
         before = {} if parent is None else parent.candidate.files
         prompt = self._prompt(role, plan, diagnosis)
         task, entry = self._proposal.task.id, get_backend(self._proposal.backend).entry
 
-        def check(answer: Answer) -> tuple[Candidate, str]:
-            return parse_candidate(answer, before, task, entry), answer.text
+        def parse(answer: ModelAnswer) -> _Written:
+            return _Written(parse_candidate(answer, before, task, entry), answer.text)
 
-        candidate, text = self._asked(role, prompt, check)
-        approach = remark(text, "approach")
+        written = self._ask(role, prompt, parse)
+        approach = find_remark(written.answer, "approach")
         return Draft(
-            candidate,
+            written.candidate,
             {APPROACH: approach} if approach else {},
-            plan.expects if plan is not None else remark(text, "expect"),
+            plan.expects if plan is not None else find_remark(written.answer, "expect"),
             plan,
             diagnosis,
-            self._talk.calls,
+            self._conversation.calls,
         )
 
-    def _asked(self, role: Role, prompt: Prompt, check: Callable[[Answer], _T]) -> _T:
-        return self._talk.ask(role, self._model(role), prompt, check)
+    def _ask(self, role: ModelRole, prompt: Prompt, parse: Callable[[ModelAnswer], _T]) -> _T:
+        return self._conversation.ask(role, self._model(role), prompt, parse)
 
     def _prompt(
-        self, role: Role, plan: Plan | None = None, diagnosis: Diagnosis | None = None
+        self, role: ModelRole, plan: Plan | None = None, diagnosis: Diagnosis | None = None
     ) -> Prompt:
-        most = self._desk.settings.prompt_tokens
+        most_tokens = self._client.settings.prompt_tokens
         try:
-            return prompt_for(role, self._proposal, most, plan, diagnosis)
+            return prompt_for(role, self._proposal, most_tokens, plan, diagnosis)
         except Declined as declined:
-            raise Declined(str(declined), self._talk.calls) from declined
+            raise Declined(str(declined), self._conversation.calls) from declined
 
-    def _model(self, role: Role) -> Model:
-        """One named for the role, or one of those that share it: the same for a whole attempt."""
-        models = self._desk.settings.for_role(role)
-        lot = f"{self._proposal.task.id}/{self._proposal.seed}"
-        return choose(models, self._proposal.standings, lot)
+    def _model(self, role: ModelRole) -> Model:
+        """The model for a role; among the same models, the same one for the whole attempt."""
+        models = self._client.settings.for_role(role)
+        seed = f"{self._proposal.task.id}/{self._proposal.seed}"
+        return choose_model(models, self._proposal.model_scores, seed)

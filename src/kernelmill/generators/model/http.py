@@ -1,8 +1,9 @@
-"""What both providers' libraries share: one kind of connection, one way to read their errors."""
+"""The part that all HTTP endpoint clients share: connection limits and translation of errors."""
 
 import email.utils
 import functools
 import ssl
+import threading
 import time
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -12,158 +13,174 @@ from typing import Any, cast
 
 import httpx2
 
-from kernelmill.errors import GeneratorUnavailable
-from kernelmill.generators.model.keys import hide_key
-from kernelmill.generators.model.problems import Problem
-from kernelmill.generators.model.protocol import Client, Failed, Piece, Question
-from kernelmill.generators.model.settings import Model, Patience
-from kernelmill.generators.model.waiting import Leash, leash
+from kernelmill.generators.model.call_problems import CallProblem
+from kernelmill.generators.model.keys import redact_key
+from kernelmill.generators.model.protocol import (
+    AnswerChunk,
+    EndpointClient,
+    Question,
+    RequestFailed,
+)
+from kernelmill.generators.model.streaming import cancelled
+from kernelmill.records.errors import GeneratorUnavailable
+from kernelmill.records.model_settings import Model, Patience
 
 NO_KEY = "none"
-"""The libraries insist on one, where the endpoint does not."""
+"""A placeholder: the providers' libraries insist on a key where the endpoint needs none."""
 _MOST_BYTES = 64 << 20
-"""Of an answer as it travels: a token takes some hundred bytes."""
+"""The longest response that is read. An event with one token takes some hundred bytes."""
 _MOST_ERROR_BYTES = 1 << 16
-_MOST_WORDS = 300
-_EXHAUSTED = ("insufficient_quota", "credit balance", "billing")
+_MOST_ERROR_CHARACTERS = 300
+_NO_CREDIT_SIGNS = ("insufficient_quota", "credit balance", "billing")
+_REJECTED = (400, 413, 422)
 _BUSY = (409, 425, 429, 529)
 _LATE = (408, 504)
-_UNFIT = (400, 413, 422)
 
 
-class Unfit(Failed):
-    """The endpoint does not like the question; its words say what of it."""
+class RequestRejected(RequestFailed):
+    """The endpoint does not accept the request; its message says what of it."""
 
-    def __init__(self, words: str) -> None:
-        super().__init__(Problem.BAD_REQUEST, words, again=False)
-        self.words = words
+    def __init__(self, message: str) -> None:
+        super().__init__(CallProblem.BAD_REQUEST, message, retryable=False)
+        self.message = message
 
 
-class HttpClient(Client):
-    """Asks again without those fields that an endpoint turns out not to take."""
+class HttpEndpointClient(EndpointClient):
+    """Repeats a request without the optional fields that its endpoint rejects."""
 
     def __init__(self, model: Model, needed: frozenset[str]) -> None:
-        """`needed` fields are never left out: somebody wants them, or money depends on them."""
+        """`needed` fields are never left out: the user set them, or the cost depends on them."""
         self._model = model
         self._needed = needed
-        self._unwanted: set[str] = set()
+        self._rejected: set[str] = set()
 
-    def stream(self, question: Question) -> Iterator[Piece]:
+    def stream(self, question: Question) -> Iterator[AnswerChunk]:
         while True:
             fields = self._fields(question)
-            wanted = {name: fields[name] for name in fields.keys() - self._unwanted}
+            accepted = {name: fields[name] for name in fields.keys() - self._rejected}
             try:
-                yield from self._ask(question, wanted)
-            except Unfit as unfit:
-                named = {name for name in wanted if name in unfit.words} - self._needed
+                yield from self._send(question, accepted)
+            except RequestRejected as error:
+                named = {name for name in accepted if name in error.message} - self._needed
                 if not named:
                     raise
-                self._unwanted |= named
+                self._rejected |= named
             else:
                 return
 
     @abstractmethod
     def _fields(self, question: Question) -> dict[str, Any]:
-        """What an endpoint may be told beside the question."""
+        """The fields of a request beside the model and the messages."""
 
     @abstractmethod
-    def _ask(self, question: Question, fields: dict[str, Any]) -> Iterator[Piece]:
-        """Once; raises Unfit where a field is not taken."""
+    def _send(self, question: Question, fields: dict[str, Any]) -> Iterator[AnswerChunk]:
+        """One request with these fields; raises RequestRejected where a field is not accepted."""
 
 
-class _Leashed(httpx2.SyncByteStream):
-    """A body that ends when nobody waits for it any more, or when it never ends by itself."""
+class _LimitedStream(httpx2.SyncByteStream):
+    """The body of a response, cut off when it is too long or no longer wanted."""
 
-    def __init__(self, body: httpx2.SyncByteStream, held: Leash, error: bool) -> None:
+    def __init__(
+        self, body: httpx2.SyncByteStream, cancelled: threading.Event, is_error: bool
+    ) -> None:
         self._body = body
-        self._leash = held
-        self._error = error
-        self._left = _MOST_ERROR_BYTES if error else _MOST_BYTES
+        self._cancelled = cancelled
+        self._is_error = is_error
+        self._left = _MOST_ERROR_BYTES if is_error else _MOST_BYTES
 
     def __iter__(self) -> Iterator[bytes]:
         for chunk in self._body:
             self._left -= len(chunk)
-            if self._left < 0 and self._error:
-                return  # what was read is enough to say what is wrong
-            if self._left < 0 or self._leash.cut:
-                raise httpx2.ReadError("too much was sent")
+            if self._left < 0 and self._is_error:
+                return  # what was read is enough for a message
+            if self._left < 0 or self._cancelled.is_set():
+                raise httpx2.ReadError(f"the response is longer than {_MOST_BYTES >> 20} MiB")
             yield chunk
 
     def close(self) -> None:
         self._body.close()
 
 
-def _put_on_leash(response: httpx2.Response) -> None:
+def _limit_response(response: httpx2.Response) -> None:
     if response.headers.get("content-encoding", "identity") != "identity":
-        raise httpx2.DecodingError("the answer is compressed, which nobody asked for")
+        raise httpx2.DecodingError("the response is compressed, though that was not asked for")
     body = cast(httpx2.SyncByteStream, response.stream)
-    response.stream = _Leashed(body, leash.get(), response.is_error)
+    response.stream = _LimitedStream(body, cancelled.get(), response.is_error)
 
 
-def connect(patience: Patience) -> httpx2.Client:
-    """Follows no redirection: a key goes to the endpoint it is for, and nowhere else.
+def open_http_client(patience: Patience) -> httpx2.Client:
+    """Follows no redirect: a key goes to the endpoint it is for, and nowhere else.
 
-    Keeps no connection either: the other side may close it just as it is used again.
+    Keeps no connection open: the endpoint may close it just when it is used again.
     """
-    silence = max(patience.first_token_seconds, patience.between_tokens_seconds)
+    longest_gap = max(patience.first_token_seconds, patience.between_tokens_seconds)
     return httpx2.Client(
-        verify=_trusted(),
+        verify=_ssl_context(),
         limits=httpx2.Limits(max_keepalive_connections=0),
-        timeout=httpx2.Timeout(silence, connect=patience.connect_seconds, pool=None),
-        event_hooks={"response": [_put_on_leash]},
+        timeout=httpx2.Timeout(longest_gap, connect=patience.connect_seconds, pool=None),
+        event_hooks={"response": [_limit_response]},
         headers={"accept-encoding": "identity"},
     )
 
 
 @functools.cache
-def _trusted() -> ssl.SSLContext:
-    """Takes longer to make than a question to ask."""
+def _ssl_context() -> ssl.SSLContext:
+    """Made once: making it takes longer than a request."""
     return httpx2.create_ssl_context()
 
 
 @contextmanager
-def clear_failures(library: ModuleType, model: Model) -> Iterator[None]:
-    """What a provider's library raises, in our words and without the key."""
+def translate_errors(library: ModuleType, model: Model) -> Iterator[None]:
+    """Turn what a provider's library raises into our exceptions, without the key."""
     try:
         yield
     except library.APIStatusError as error:
         raise _by_status(error, model) from None
     except (library.APITimeoutError, httpx2.TimeoutException):
-        raise Failed(Problem.TIME_OUT, f"{model.endpoint} is silent", charged=True) from None
+        message = f"{model.endpoint} did not answer in time"
+        raise RequestFailed(CallProblem.TIME_OUT, message, charged=True) from None
     except library.APIConnectionError as error:
-        words = hide_key(str(error.__cause__ or error), model)
-        raise Failed(Problem.UNREACHABLE, f"{model.endpoint}: {words}") from None
+        message = redact_key(str(error.__cause__ or error), model)
+        raise RequestFailed(CallProblem.UNREACHABLE, f"{model.endpoint}: {message}") from None
     except httpx2.RequestError as error:
-        raise Failed(Problem.BROKEN_OFF, hide_key(str(error), model), charged=True) from None
+        message = redact_key(str(error), model)
+        raise RequestFailed(CallProblem.BROKEN_OFF, message, charged=True) from None
+
+
+def stream_error(message: str, model: Model) -> RequestFailed:
+    """For an error that the endpoint reports in the middle of an answer."""
+    return RequestFailed(CallProblem.SERVER_ERROR, _error_text(message, model), charged=True)
 
 
 def _by_status(error: Any, model: Model) -> Exception:
     status = int(error.status_code)
-    words = shorten(hide_key(str(error.message), model))
+    text = _error_text(str(error.message), model)
     if status in (401, 403):
-        return GeneratorUnavailable(f"{model.endpoint} refuses {_key(model)}: {words}")
+        return GeneratorUnavailable(f"{model.endpoint} refuses {_key_words(model)}: {text}")
     if status == 404:
-        return GeneratorUnavailable(f"{model.endpoint} knows no model {model.name!r}: {words}")
-    if status == 402 or any(sign in words for sign in _EXHAUSTED):
-        return GeneratorUnavailable(f"{model.endpoint} wants to be paid first: {words}")
-    if status in _UNFIT:
-        return Unfit(words)
+        return GeneratorUnavailable(f"{model.endpoint} has no model {model.name!r}: {text}")
+    if status == 402 or any(sign in text for sign in _NO_CREDIT_SIGNS):
+        return GeneratorUnavailable(f"{model.endpoint} answers only after payment: {text}")
+    if status in _REJECTED:
+        return RequestRejected(text)
     if status in _BUSY:
-        return Failed(Problem.RATE_LIMITED, words, wait=_asked_to_wait(error.response.headers))
+        retry_after = _retry_after(error.response.headers)
+        return RequestFailed(CallProblem.RATE_LIMITED, text, retry_after=retry_after)
     if status in _LATE:
-        return Failed(Problem.TIME_OUT, words)
+        return RequestFailed(CallProblem.TIME_OUT, text)
     if status >= 500:
-        wait = _asked_to_wait(error.response.headers)
-        return Failed(Problem.SERVER_ERROR, f"{status}: {words}", wait=wait)
-    return Failed(Problem.NOT_UNDERSTOOD, f"status {status}: {words}", again=False)
+        retry_after = _retry_after(error.response.headers)
+        message = f"{status}: {text}"
+        return RequestFailed(CallProblem.SERVER_ERROR, message, retry_after=retry_after)
+    return RequestFailed(CallProblem.NOT_UNDERSTOOD, f"status {status}: {text}", retryable=False)
 
 
-def _key(model: Model) -> str:
+def _key_words(model: Model) -> str:
     return f"the key in {model.key_variable}" if model.key_variable else "to answer without a key"
 
 
-def _asked_to_wait(headers: httpx2.Headers) -> float | None:
-    """Retry-After, in seconds or as a date."""
+def _retry_after(headers: httpx2.Headers) -> float | None:
+    """The header Retry-After, in seconds; it may hold a number or a date."""
     text = headers.get("retry-after", "")
     try:
         return max(0.0, float(text))
@@ -175,6 +192,9 @@ def _asked_to_wait(headers: httpx2.Headers) -> float | None:
         return None
 
 
-def shorten(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MOST_WORDS else f"{line[:_MOST_WORDS]}..."
+def _error_text(message: str, model: Model) -> str:
+    """An endpoint's message on one short line, without the key."""
+    line = " ".join(redact_key(message, model).split())
+    if len(line) <= _MOST_ERROR_CHARACTERS:
+        return line
+    return f"{line[:_MOST_ERROR_CHARACTERS]}..."

@@ -1,23 +1,28 @@
-"""OpenAI's protocol, which nearly every server speaks."""
+"""The endpoint client for OpenAI's protocol, which nearly every server speaks."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from kernelmill.generators.model.http import NO_KEY, HttpClient, clear_failures, connect, shorten
-from kernelmill.generators.model.keys import hide_key, key_of
-from kernelmill.generators.model.problems import Problem
-from kernelmill.generators.model.protocol import Failed, Piece, Question, Stop, Usage
-from kernelmill.generators.model.settings import Model, Patience
-from kernelmill.generators.model.sse import events
+from kernelmill.generators.model.http import (
+    NO_KEY,
+    HttpEndpointClient,
+    open_http_client,
+    stream_error,
+    translate_errors,
+)
+from kernelmill.generators.model.keys import read_key
+from kernelmill.generators.model.protocol import AnswerChunk, Question, StopReason, Usage
+from kernelmill.generators.model.sse import decode_events
+from kernelmill.records.model_settings import Model, Patience
 
 _SEED_BITS = 31
-_STOPS = {
-    "stop": Stop.END,
-    "eos": Stop.END,
-    "length": Stop.LENGTH,
-    "content_filter": Stop.REFUSAL,
+_STOP_REASONS = {
+    "stop": StopReason.END,
+    "eos": StopReason.END,
+    "length": StopReason.LENGTH,
+    "content_filter": StopReason.REFUSAL,
 }
 
 
@@ -46,23 +51,25 @@ class _Chunk(msgspec.Struct):
     error: _Error | None = None
 
 
-class OpenAIClient(HttpClient):
+class OpenAIClient(HttpEndpointClient):
+    """Streams chat completions of one model."""
+
     def __init__(self, model: Model, patience: Patience) -> None:
         import openai
 
         super().__init__(model, frozenset({"max_completion_tokens", "reasoning_effort"}))
         self._library = openai
         self._client = openai.OpenAI(
-            api_key=key_of(model) or NO_KEY,
+            api_key=read_key(model) or NO_KEY,
             base_url=model.endpoint,
             max_retries=0,
-            http_client=connect(patience),
+            http_client=open_http_client(patience),
         )
 
     def _fields(self, question: Question) -> dict[str, Any]:
         model = self._model
-        # The older name is what most servers know; OpenAI's own models want the newer one.
-        length = "max_completion_tokens" if "max_tokens" in self._unwanted else "max_tokens"
+        # Most servers know the older name only; OpenAI's own models accept the newer one only.
+        length = "max_completion_tokens" if "max_tokens" in self._rejected else "max_tokens"
         fields: dict[str, Any] = {
             length: question.max_tokens,
             "stream_options": {"include_usage": True},
@@ -74,34 +81,33 @@ class OpenAIClient(HttpClient):
             fields["temperature"] = model.temperature
         return fields
 
-    def _ask(self, question: Question, fields: dict[str, Any]) -> Iterator[Piece]:
+    def _send(self, question: Question, fields: dict[str, Any]) -> Iterator[AnswerChunk]:
         completions = self._client.chat.completions.with_streaming_response
         messages: Any = [
             {"role": message.speaker, "content": message.text} for message in question.messages
         ]
         with (
-            clear_failures(self._library, self._model),
+            translate_errors(self._library, self._model),
             completions.create(
                 model=self._model.name, messages=messages, stream=True, extra_body=fields
             ) as response,
         ):
-            for chunk in events(response.iter_lines(), _Chunk):
+            for chunk in decode_events(response.iter_lines(), _Chunk):
                 if chunk.error is not None:
-                    words = shorten(hide_key(chunk.error.message, self._model))
-                    raise Failed(Problem.SERVER_ERROR, words, charged=True)
-                yield _piece(chunk)
+                    raise stream_error(chunk.error.message, self._model)
+                yield _answer_chunk(chunk)
 
 
-def _piece(chunk: _Chunk) -> Piece:
+def _answer_chunk(chunk: _Chunk) -> AnswerChunk:
     text, stop = "", None
     if chunk.choices:
         choice = chunk.choices[0]
         text = choice.delta.content or choice.delta.refusal or ""
         if choice.delta.refusal:
-            stop = Stop.REFUSAL
+            stop = StopReason.REFUSAL
         elif choice.finish_reason is not None:
-            stop = _STOPS.get(choice.finish_reason, Stop.END)
-    return Piece(text, stop, _usage(chunk.usage))
+            stop = _STOP_REASONS.get(choice.finish_reason, StopReason.END)
+    return AnswerChunk(text, stop, _usage(chunk.usage))
 
 
 def _usage(usage: _Usage | None) -> Usage | None:

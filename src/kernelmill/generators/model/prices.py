@@ -1,15 +1,15 @@
-"""What tokens cost: a list that comes with a package, read without a network."""
+"""Prices of tokens, from the list in the package `genai-prices`, without a network."""
 
 import datetime
 import importlib.metadata
 
-from kernelmill.generators.model.settings import Price
+from kernelmill.records.model_settings import Price
 
 _PACKAGE = "genai-prices"
 
 
 def find_price(endpoint: str, name: str) -> Price | None:
-    """What an endpoint asks for a model; None where the list does not know the two together."""
+    """The price of a model at an endpoint; None where the list does not have the two together."""
     try:
         from genai_prices.data_snapshot import get_snapshot
     except ModuleNotFoundError:
@@ -19,13 +19,13 @@ def find_price(endpoint: str, name: str) -> Price | None:
     except LookupError:
         return None
     prices = found.get_prices(datetime.datetime.now(datetime.UTC))
-    each, answered = _base(prices.input_mtok), _base(prices.output_mtok)
-    if each is None or answered is None:
+    input_usd, output_usd = _base_price(prices.input_mtok), _base_price(prices.output_mtok)
+    if input_usd is None or output_usd is None:
         return None
-    return Price(each, answered, f"{_PACKAGE} {importlib.metadata.version(_PACKAGE)}")
+    return Price(input_usd, output_usd, f"{_PACKAGE} {importlib.metadata.version(_PACKAGE)}")
 
 
-def _base(price: object) -> float | None:
-    """Without the tiers of very long prompts, which ours stay far below."""
+def _base_price(price: object) -> float | None:
+    """Without the tiers for very long prompts, which are longer than a prompt may be here."""
     base = getattr(price, "base", price)
     return None if base is None else float(str(base))

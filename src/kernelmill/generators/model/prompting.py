@@ -1,7 +1,8 @@
-"""What a model is sent: templates filled with a proposal, within a budget of tokens."""
+"""Prompts: templates filled with a proposal, within a budget of tokens."""
 
 import functools
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,20 +11,22 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from kernelmill.backends import get_backend
 from kernelmill.backends.base import Backend
-from kernelmill.candidate import Candidate, Origin, read_candidate
-from kernelmill.generators.base import Declined, Hint, Proposal
-from kernelmill.generators.decisions import Decisions
-from kernelmill.generators.model.problems import Malformed
-from kernelmill.generators.model.protocol import Message
-from kernelmill.generators.model.settings import WRITERS, Role
-from kernelmill.generators.planning import Diagnosis, Plan, Step
+from kernelmill.backends.reading import read_candidate
+from kernelmill.generators.base import Declined
+from kernelmill.generators.model.call_problems import UnusableAnswer
+from kernelmill.generators.model.protocol import ChatMessage
+from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.decisions import Decisions
+from kernelmill.records.guidance import Diagnosis, Plan, TrajectoryStep
+from kernelmill.records.model_settings import WRITERS, ModelRole
+from kernelmill.records.proposal import Hint, Proposal
+from kernelmill.records.task import Task
 from kernelmill.tasks.shown import shown_source
-from kernelmill.tasks.task import Task
 
 CONTRACT = "contract"
-"""The chapter of a guide that nobody can do without."""
-_BYTES_A_TOKEN = 3.0
-"""Of code; a guess on the safe side."""
+"""The chapter of a guide that every prompt has."""
+_BYTES_PER_TOKEN = 3.0
+"""A low estimate for source code, so that tokens are rather over-counted."""
 _FENCE = re.compile(r"(`{3,})")
 
 
@@ -31,33 +34,35 @@ class Prompt(msgspec.Struct, frozen=True):
     system: str
     user: str
     left_out: tuple[str, ...] = ()
+    """The parts that did not fit."""
 
     @property
-    def messages(self) -> tuple[Message, ...]:
-        return (Message("system", self.system), Message("user", self.user))
+    def messages(self) -> tuple[ChatMessage, ...]:
+        return (ChatMessage("system", self.system), ChatMessage("user", self.user))
 
     @property
     def tokens(self) -> int:
-        return round(len((self.system + self.user).encode()) / _BYTES_A_TOKEN)
+        """An estimate."""
+        return round(len((self.system + self.user).encode()) / _BYTES_PER_TOKEN)
 
 
-class _Room(msgspec.Struct, frozen=True):
-    """What may be left out of a prompt."""
+class _OptionalParts(msgspec.Struct, frozen=True):
+    """The parts that may be left out of a prompt."""
 
     example: Candidate | None
     hints: tuple[Hint, ...]
     chapters: dict[str, str]
-    steps: tuple[Step, ...]
+    steps: tuple[TrajectoryStep, ...]
     left_out: tuple[str, ...] = ()
 
-    def smaller(self) -> "_Room | None":
-        """Without the least of what is left; None where nothing is."""
+    def reduced(self) -> "_OptionalParts | None":
+        """All but the least important part; None where no part is left."""
         if self.example is not None:
             return self._without("the example", example=None)
         remembered = [hint for hint in self.hints if hint.item is not None]
         if remembered:
             kept = tuple(hint for hint in self.hints if hint is not remembered[-1])
-            return self._without("a lesson of another attempt", hints=kept)
+            return self._without("a lesson from another attempt", hints=kept)
         if self.chapters:
             *others, last = self.chapters
             chapters = {name: self.chapters[name] for name in others}
@@ -68,18 +73,18 @@ class _Room(msgspec.Struct, frozen=True):
             return self._without("an early step on this task", steps=self.steps[1:])
         return None
 
-    def _without(self, what: str, **changes: Any) -> "_Room":
-        return msgspec.structs.replace(self, **changes, left_out=(*self.left_out, what))
+    def _without(self, part: str, **changes: Any) -> "_OptionalParts":
+        return msgspec.structs.replace(self, **changes, left_out=(*self.left_out, part))
 
 
 def prompt_for(
-    role: Role,
+    role: ModelRole,
     proposal: Proposal,
     most_tokens: int,
     plan: Plan | None = None,
     diagnosis: Diagnosis | None = None,
 ) -> Prompt:
-    """Raises Declined where even the least that must be said takes too much."""
+    """The prompt for a role. Raises Declined where it is too long without its optional parts."""
     guide = get_backend(proposal.backend).guide()
     guidance = proposal.guidance
     facts = _facts(proposal.task, proposal.backend, guide) | {
@@ -90,47 +95,45 @@ def prompt_for(
         "diagnosis": diagnosis,
     }
     chapters = {name: f"#{text}" for name, text in guide.items() if name != CONTRACT}
-    room: _Room | None = _Room(
-        _example(proposal) if role is Role.GENERATOR else None,
+    parts: _OptionalParts | None = _OptionalParts(
+        _example(proposal) if role is ModelRole.GENERATOR else None,
         _not_in_guide(proposal.context, guide),
         chapters if role in WRITERS else {},
         guidance.trajectory if guidance is not None and proposal.parent is not None else (),
     )
-    while room is not None:
-        prompt = _rendered(role, facts, room)
+    while parts is not None:
+        prompt = _rendered(role, facts, parts)
         if prompt.tokens <= most_tokens:
             return prompt
-        room = room.smaller()
+        parts = parts.reduced()
     raise Declined(
-        f"the prompt of the {role} takes {prompt.tokens} tokens at the least, and {most_tokens} "
-        "are allowed: raise prompt_tokens"
+        f"the shortest prompt for the {role} takes {prompt.tokens} tokens, and {most_tokens} are "
+        "allowed: raise prompt_tokens"
     )
 
 
-def opening_role(proposal: Proposal) -> Role:
-    """Who is asked first."""
+def opening_role(proposal: Proposal) -> ModelRole:
+    """The role that is asked first for a proposal."""
     parent, guidance = proposal.parent, proposal.guidance
     if parent is None:
-        return Role.GENERATOR
+        return ModelRole.GENERATOR
     if not parent.verdict.passed:
-        return Role.REPAIRER if guidance is None else Role.DIAGNOSER
-    return Role.PLANNER if guidance is not None and guidance.methods else Role.OPTIMIZER
+        return ModelRole.REPAIRER if guidance is None else ModelRole.DIAGNOSER
+    return ModelRole.PLANNER if guidance is not None and guidance.methods else ModelRole.OPTIMIZER
 
 
 def audit_prompt(task: Task, backend: str, candidate: Candidate) -> Prompt:
     guide = get_backend(backend).guide()
     facts = _facts(task, backend, guide) | {"candidate": candidate}
-    return _rendered(Role.AUDITOR, facts, _Room(None, (), {}, ()))
+    return _rendered(ModelRole.AUDITOR, facts, _OptionalParts(None, (), {}, ()))
 
 
-def mending(malformed: Malformed) -> Message:
-    """What is said to an answer that cannot be used."""
-    template = environment().get_template("mend.user.j2")
-    return Message(
+def correction_message(unusable: UnusableAnswer) -> ChatMessage:
+    """The message that says what is wrong with an answer, and asks for another."""
+    template = environment().get_template("correction.user.j2")
+    return ChatMessage(
         "user",
-        template.render(
-            problem=malformed.problem, found=malformed.found, instead=malformed.instead
-        ),
+        template.render(problem=unusable.problem, found=unusable.found, instead=unusable.instead),
     )
 
 
@@ -149,16 +152,16 @@ def _facts(task: Task, backend: str, guide: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _rendered(role: Role, facts: dict[str, Any], room: _Room) -> Prompt:
-    shown = facts | msgspec.structs.asdict(room) | {"left_out": _counted(room.left_out)}
+def _rendered(role: ModelRole, facts: dict[str, Any], parts: _OptionalParts) -> Prompt:
+    shown = facts | msgspec.structs.asdict(parts) | {"left_out": _counted(parts.left_out)}
     system, user = (
         environment().get_template(f"{role}.{part}.j2").render(shown) for part in ("system", "user")
     )
-    return Prompt(_tidy(system), _tidy(user), room.left_out)
+    return Prompt(_tidy(system), _tidy(user), parts.left_out)
 
 
 def _tidy(text: str) -> str:
-    """Never more than one empty line, but for blocks of code, which stay as they are."""
+    """The text without runs of empty lines, except in fenced blocks, which stay as they are."""
     lines: list[str] = []
     fence = ""
     for line in text.strip().splitlines():
@@ -171,25 +174,25 @@ def _tidy(text: str) -> str:
 
 
 def _counted(left_out: tuple[str, ...]) -> list[str]:
-    counts = {what: left_out.count(what) for what in left_out}
-    return [what if count == 1 else f"{what} ({count} times)" for what, count in counts.items()]
+    counts = Counter(left_out)
+    return [part if count == 1 else f"{part} ({count} times)" for part, count in counts.items()]
 
 
 def _not_in_guide(hints: tuple[Hint, ...], guide: dict[str, str]) -> tuple[Hint, ...]:
-    """The guide is shown whole: facts that the memory took from it would be said twice."""
+    """The hints without the facts that the memory took from the guide, which is shown itself."""
     whole = "\n".join(guide.values())
     return tuple(hint for hint in hints if hint.kind != "api" or hint.text not in whole)
 
 
 def _file_names(target: Backend) -> tuple[str, ...]:
-    """Of a usual candidate, where its work begins first."""
+    """The file names of a typical candidate, its entry first."""
     example = _shortest(target.examples(), target.entry, without="")
     others = set(() if example is None else example.files) - {target.entry}
     return (target.entry, *sorted(others))
 
 
 def _example(proposal: Proposal) -> Candidate | None:
-    """The shortest shipped candidate of another task."""
+    """The shortest shipped candidate for another task."""
     target = get_backend(proposal.backend)
     return _shortest(target.examples(), target.entry, proposal.task.id)
 
@@ -203,7 +206,7 @@ def _shortest(folder: Path, entry: str, without: str) -> Candidate | None:
             found.append((name, read_candidate(path.parent, Origin.SHIPPED)))
     if not found:
         return None
-    name, candidate = min(found, key=lambda one: sum(map(len, one[1].files.values())))
+    name, candidate = min(found, key=lambda pair: sum(map(len, pair[1].files.values())))
     return msgspec.structs.replace(candidate, name=name)
 
 
@@ -213,6 +216,7 @@ def _described(decisions: Decisions) -> str:
 
 @functools.cache
 def environment() -> Environment:
+    """The templates; an undefined name in one of them is an error."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent.parent / "prompts"),
         undefined=StrictUndefined,

@@ -1,4 +1,4 @@
-"""The contract of a client: one question to one endpoint, answered piece by piece."""
+"""The contract of an endpoint client, and what passes through it: a question in, chunks out."""
 
 import enum
 from abc import ABC, abstractmethod
@@ -7,44 +7,47 @@ from typing import Literal
 
 import msgspec
 
-from kernelmill.generators.model.problems import Problem
-from kernelmill.generators.model.settings import Model, Role
+from kernelmill.generators.model.call_problems import CallProblem
+from kernelmill.records.model_settings import Model, ModelRole
 
 
-class Message(msgspec.Struct, frozen=True):
+class ChatMessage(msgspec.Struct, frozen=True):
     speaker: Literal["system", "user", "assistant"]
     text: str
 
 
 class Question(msgspec.Struct, frozen=True):
-    """One question in one role, with all that was said before it."""
+    """One request to one model in one role, with the conversation so far."""
 
     model: Model
-    role: Role
-    about: str
-    """The task; no endpoint is told, but a script may go by it."""
-    messages: tuple[Message, ...]
+    role: ModelRole
+    task: str
+    """The task's name. A script may select by it; it is not sent to an endpoint."""
+    messages: tuple[ChatMessage, ...]
     max_tokens: int
     seed: int
-    """Which of many equally good answers: another attempt asks for another one."""
+    """The attempt's seed: another attempt that asks the same gets an answer of its own."""
 
     @property
     def turn(self) -> int:
-        """How many answers of this conversation it has to better, plus one."""
+        """1 for the first question of a conversation, 2 after an unusable answer."""
         return 1 + sum(message.speaker == "assistant" for message in self.messages)
 
     @property
     def bytes(self) -> int:
+        """The size of all messages together."""
         return sum(len(message.text.encode()) for message in self.messages)
 
 
-class Stop(enum.StrEnum):
+class StopReason(enum.StrEnum):
+    """Why an answer ended."""
+
     END = "end"
     LENGTH = "length"
-    """It was as long as it may be."""
+    """It reached the question's `max_tokens`."""
     REFUSAL = "refusal"
     ENDLESS = "endless"
-    """Nobody waited for its end."""
+    """It was longer than any answer that is read to its end."""
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -53,45 +56,52 @@ class Usage(msgspec.Struct, frozen=True):
     """Hidden thinking included."""
 
 
-class Piece(msgspec.Struct, frozen=True):
-    """A sign of life: some text, the end, the bill, or nothing but that it still thinks."""
+class AnswerChunk(msgspec.Struct, frozen=True):
+    """A part of a streamed answer; empty where the endpoint only shows that it is still alive."""
 
     text: str = ""
-    stop: Stop | None = None
+    stop: StopReason | None = None
     usage: Usage | None = None
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ModelAnswer(msgspec.Struct, frozen=True):
     text: str
-    stop: Stop
+    """Exactly what the model said."""
+    stop: StopReason
     usage: Usage | None
 
 
-class Failed(Exception):
-    """No answer to this question, this time."""
+class RequestFailed(Exception):
+    """A request that got no usable answer from its endpoint."""
 
     def __init__(
         self,
-        problem: Problem,
+        problem: CallProblem,
         message: str,
         *,
-        again: bool = True,
+        retryable: bool = True,
         charged: bool = False,
-        wait: float | None = None,
+        retry_after: float | None = None,
     ) -> None:
         super().__init__(f"{problem}: {message}")
         self.problem = problem
-        self.again = again
-        """Whether the same question may be answered later."""
+        self.retryable = retryable
+        """Whether the same request may succeed later."""
         self.charged = charged
         """Whether the endpoint may bill it all the same."""
-        self.wait = wait
-        """How long the endpoint asks to be left alone, in seconds."""
+        self.retry_after = retry_after
+        """The pause that the endpoint asks for, in seconds."""
 
 
-class Client(ABC):
-    """Asks one endpoint for one model. May be used from several threads at once."""
+class EndpointClient(ABC):
+    """Speaks one endpoint's wire protocol for one model: one request, no cache and no retries.
+
+    May be used from several threads at once.
+    """
 
     @abstractmethod
-    def stream(self, question: Question) -> Iterator[Piece]:
-        """Raises Failed, or GeneratorUnavailable where no question could be answered."""
+    def stream(self, question: Question) -> Iterator[AnswerChunk]:
+        """The answer, chunk by chunk.
+
+        Raises RequestFailed, or GeneratorUnavailable where no question could be answered.
+        """

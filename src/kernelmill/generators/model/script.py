@@ -1,4 +1,4 @@
-"""A script in place of an endpoint: answers from a file, chosen by what is asked."""
+"""The endpoint client of a script: answers from a file, selected by the question."""
 
 import fnmatch
 import tomllib
@@ -7,30 +7,36 @@ from pathlib import Path
 
 import msgspec
 
-from kernelmill.errors import GeneratorUnavailable
-from kernelmill.generators.model.protocol import Client, Piece, Question, Stop, Usage
-from kernelmill.generators.model.settings import Role
+from kernelmill.generators.model.protocol import (
+    AnswerChunk,
+    EndpointClient,
+    Question,
+    StopReason,
+    Usage,
+)
+from kernelmill.records.errors import GeneratorUnavailable
+from kernelmill.records.model_settings import ModelRole
 
-_BYTES_A_TOKEN = 4
+_BYTES_PER_TOKEN = 4
 
 
-class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One answer, and whom it is for."""
+class ScriptedAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One answer, and the questions it is for."""
 
     text: str
-    role: Role | None = None
-    """Whoever asks, where it names none."""
+    role: ModelRole | None = None
+    """The role that is asked; None for any."""
     task: str = "*"
-    """A pattern for the task's name."""
+    """A pattern for the task's name, as of a shell."""
     when: str = ""
-    """Words that the question must hold."""
+    """A text that the prompt contains."""
     turn: int | None = None
-    """1: the first answer; 2: after one that could not be used."""
-    stop: Stop = Stop.END
+    """1 for the first answer, 2 after an unusable one; None for any."""
+    stop: StopReason = StopReason.END
 
 
 class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    answer: tuple[Line, ...]
+    answer: tuple[ScriptedAnswer, ...]
 
 
 def read_script(path: Path) -> Script:
@@ -40,28 +46,28 @@ def read_script(path: Path) -> Script:
     except OSError as error:
         raise GeneratorUnavailable(f"cannot read the script {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
-        raise GeneratorUnavailable(f"{path} is no script: {error}") from error
+        raise GeneratorUnavailable(f"{path} is not a valid script: {error}") from error
 
 
-class ScriptedClient(Client):
-    """Of the lines that fit, the seed picks one; where none does, it says nothing."""
+class ScriptClient(EndpointClient):
+    """If several answers fit a question, its seed picks one; if none fits, the answer is empty."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
 
-    def stream(self, question: Question) -> Iterator[Piece]:
-        said = "\n".join(message.text for message in question.messages)
-        fitting = [line for line in self._script.answer if _fits(line, question, said)]
-        chosen = fitting[question.seed % len(fitting)] if fitting else Line("")
-        yield Piece(chosen.text)
-        tokens_out = len(chosen.text) // _BYTES_A_TOKEN
-        yield Piece(stop=chosen.stop, usage=Usage(question.bytes // _BYTES_A_TOKEN, tokens_out))
+    def stream(self, question: Question) -> Iterator[AnswerChunk]:
+        prompt = "\n".join(message.text for message in question.messages)
+        fitting = [answer for answer in self._script.answer if _fits(answer, question, prompt)]
+        chosen = fitting[question.seed % len(fitting)] if fitting else ScriptedAnswer("")
+        yield AnswerChunk(chosen.text)
+        usage = Usage(question.bytes // _BYTES_PER_TOKEN, len(chosen.text) // _BYTES_PER_TOKEN)
+        yield AnswerChunk(stop=chosen.stop, usage=usage)
 
 
-def _fits(line: Line, question: Question, said: str) -> bool:
+def _fits(answer: ScriptedAnswer, question: Question, prompt: str) -> bool:
     return (
-        line.role in (None, question.role)
-        and line.turn in (None, question.turn)
-        and fnmatch.fnmatchcase(question.about, line.task)
-        and line.when in said
+        answer.role in (None, question.role)
+        and answer.turn in (None, question.turn)
+        and fnmatch.fnmatchcase(question.task, answer.task)
+        and answer.when in prompt
     )

@@ -5,15 +5,18 @@ from typing import TypeVar
 
 import msgspec
 
-from kernelmill.generators.model.problems import Problem
-from kernelmill.generators.model.protocol import Failed
+from kernelmill.generators.model.call_problems import CallProblem
+from kernelmill.generators.model.protocol import RequestFailed
 
 _DONE = "[DONE]"
 _T = TypeVar("_T")
 
 
-def events(lines: Iterable[str], kind: type[_T]) -> Iterator[_T]:
-    """The data of each event; comments and names of events are passed over."""
+def decode_events(lines: Iterable[str], event_type: type[_T]) -> Iterator[_T]:
+    """The data of each event up to `[DONE]`; comments and event names are skipped.
+
+    Raises RequestFailed for data that is not of the event type.
+    """
     for line in lines:
         field, _, value = line.partition(":")
         value = value.strip()
@@ -22,8 +25,8 @@ def events(lines: Iterable[str], kind: type[_T]) -> Iterator[_T]:
         if value == _DONE:
             return
         try:
-            yield msgspec.json.decode(value, type=kind)
+            yield msgspec.json.decode(value, type=event_type)
         except msgspec.DecodeError as error:
-            raise Failed(
-                Problem.NOT_UNDERSTOOD, f"an event is not what it should be: {error}", charged=True
+            raise RequestFailed(
+                CallProblem.NOT_UNDERSTOOD, f"an event cannot be decoded: {error}", charged=True
             ) from error

@@ -1,4 +1,4 @@
-"""From the text of an answer to a plan, a diagnosis or an opinion, and whether it holds."""
+"""Parsing and checking of an answer that is a plan, a diagnosis or an opinion."""
 
 import re
 from collections.abc import Iterable
@@ -7,74 +7,76 @@ from typing import TypeVar
 import msgspec
 
 from kernelmill.generators.model.answers import demand_text
-from kernelmill.generators.model.problems import Malformed, Problem
-from kernelmill.generators.model.protocol import Answer
-from kernelmill.generators.planning import Diagnosis, Guidance, Plan
-from kernelmill.judge import Verdict
+from kernelmill.generators.model.call_problems import CallProblem, UnusableAnswer
+from kernelmill.generators.model.protocol import ModelAnswer
+from kernelmill.records.guidance import Diagnosis, Guidance, Plan
+from kernelmill.records.verdict import Verdict
 
-_SHAPE = "answer with one JSON object of the fields asked for, and nothing else"
+_SHAPE = "answer with one JSON object that has the fields asked for, and nothing else"
 _FENCED = re.compile(r"```(?:json)?\n(.*?)```", re.DOTALL)
 _T = TypeVar("_T")
 
 
 class Opinion(msgspec.Struct, frozen=True):
-    """What an auditor says of a candidate."""
+    """An auditor's opinion of a candidate."""
 
     valid: bool
+    """Whether the candidate is honest."""
     reason: str
 
 
-def parse_plan(answer: Answer, guidance: Guidance) -> Plan:
-    """Raises Malformed where it is not one of the methods, or rests on nothing."""
+def parse_plan(answer: ModelAnswer, guidance: Guidance) -> Plan:
+    """Raises UnusableAnswer for a method that is not allowed, or evidence that was not shown."""
     plan = _parse(answer, Plan)
     methods = {method.name: method for method in guidance.methods}
     if plan.method not in methods:
-        reason = guidance.forbidden.get(plan.method, "it is not among those that may be used")
-        raise Malformed(
-            Problem.NOT_ALLOWED,
-            f"the method {plan.method!r} may not be used here: {reason}",
+        reason = guidance.forbidden.get(plan.method, "it is not among the allowed methods")
+        raise UnusableAnswer(
+            CallProblem.NOT_ALLOWED,
+            f"the method {plan.method!r} is not allowed here: {reason}",
             f"pick one of: {', '.join(methods)}",
         )
-    _demand_copied(plan.evidence, guidance.evidence)
+    _demand_quoted(plan.evidence, guidance.evidence)
     if methods[plan.method].tried and not plan.difference.strip():
-        raise Malformed(
-            Problem.NO_DIFFERENCE,
+        raise UnusableAnswer(
+            CallProblem.NO_DIFFERENCE,
             f"{plan.method} was tried before: {methods[plan.method].tried}",
-            "say in `difference` what will be done otherwise this time, or pick another method",
+            "say in `difference` what will be done differently this time, or pick another method",
         )
     if not plan.steps:
-        raise _field("`steps` is empty")
+        raise _invalid_field("`steps` is empty")
     return plan
 
 
-def parse_diagnosis(answer: Answer, verdict: Verdict) -> Diagnosis:
-    """Raises Malformed where it rests on nothing that the verdict says."""
+def parse_diagnosis(answer: ModelAnswer, verdict: Verdict) -> Diagnosis:
+    """Raises UnusableAnswer for evidence that is not in the verdict."""
     diagnosis = _parse(answer, Diagnosis)
-    _demand_copied(diagnosis.evidence, (feedback.text() for feedback in verdict.feedback))
+    _demand_quoted(diagnosis.evidence, (feedback.text() for feedback in verdict.feedback))
     if not 0 <= diagnosis.confidence <= 1:
-        raise _field("`confidence` is not between 0 and 1")
+        raise _invalid_field("`confidence` is not between 0 and 1")
     return diagnosis
 
 
-def parse_opinion(answer: Answer) -> Opinion:
+def parse_opinion(answer: ModelAnswer) -> Opinion:
+    """Raises UnusableAnswer for an objection without a reason."""
     opinion = _parse(answer, Opinion)
     if not opinion.valid and not opinion.reason.strip():
-        raise _field("`reason` is empty")
+        raise _invalid_field("`reason` is empty")
     return opinion
 
 
-def _parse(answer: Answer, kind: type[_T]) -> _T:
-    text = _json_part(demand_text(answer))
+def _parse(answer: ModelAnswer, struct: type[_T]) -> _T:
+    text = _json_text(demand_text(answer))
     try:
-        return msgspec.json.decode(text, type=kind)
+        return msgspec.json.decode(text, type=struct)
     except msgspec.ValidationError as error:
-        raise Malformed(Problem.INVALID_FIELD, str(error), _SHAPE) from error
+        raise UnusableAnswer(CallProblem.INVALID_FIELD, str(error), _SHAPE) from error
     except msgspec.DecodeError as error:
-        raise Malformed(Problem.INVALID_JSON, str(error), _SHAPE) from error
+        raise UnusableAnswer(CallProblem.INVALID_JSON, str(error), _SHAPE) from error
 
 
-def _json_part(text: str) -> str:
-    """The object in an answer that says more than that."""
+def _json_text(text: str) -> str:
+    """The JSON object of an answer, without the text around it."""
     fenced = _FENCED.search(text)
     if fenced is not None:
         return fenced[1]
@@ -82,17 +84,17 @@ def _json_part(text: str) -> str:
     return text[start : end + 1] if 0 <= start < end else text
 
 
-def _demand_copied(evidence: str, sources: Iterable[str]) -> None:
-    """Evidence is a copy of what was measured, not what somebody thinks of it."""
+def _demand_quoted(evidence: str, sources: Iterable[str]) -> None:
+    """Evidence must be quoted from what was shown, but for white space."""
     wanted = " ".join(evidence.split())
     known = [" ".join(source.split()) for source in sources]
     if not wanted or not any(wanted in source for source in known):
-        raise Malformed(
-            Problem.NO_EVIDENCE,
-            f"the evidence {evidence!r} was not among what was shown",
-            "copy into `evidence`, letter for letter, one line of: " + " | ".join(known),
+        raise UnusableAnswer(
+            CallProblem.NO_EVIDENCE,
+            f"the evidence {evidence!r} is not a quotation of what was shown",
+            "copy into `evidence`, word for word, one line of: " + " | ".join(known),
         )
 
 
-def _field(found: str) -> Malformed:
-    return Malformed(Problem.INVALID_FIELD, found, _SHAPE)
+def _invalid_field(found: str) -> UnusableAnswer:
+    return UnusableAnswer(CallProblem.INVALID_FIELD, found, _SHAPE)

@@ -1,5 +1,4 @@
--- One that is already known keeps its place and its values; the evidence is the latest, the
--- outcome the mean.
+-- A known item keeps its id and its values; it takes the latest evidence and the mean outcome.
 INSERT INTO items (kind, fingerprint, text, decisions, outcome, category, names, task, family,
                    backend, generator, imported_from, campaign, attempt, source, subject,
                    embedding, made_at, seen_at)

@@ -1,3 +1,1 @@
-SELECT id, kind, fingerprint, text, decisions, outcome, category, names, task, family, backend, generator,
-    imported_from, campaign, attempt, source, subject, count, made_at, seen_at
-FROM items ORDER BY id
+SELECT * FROM items_without_embeddings ORDER BY id

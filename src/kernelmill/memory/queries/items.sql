@@ -1,3 +1,1 @@
-SELECT id, kind, fingerprint, text, decisions, outcome, category, names, task, family, backend, generator,
-    imported_from, campaign, attempt, source, subject, count, made_at, seen_at
-FROM items WHERE id IN (SELECT value FROM json_each(:numbers))
+SELECT * FROM items_without_embeddings WHERE id IN (SELECT value FROM json_each(:ids))

@@ -1,1 +1,1 @@
-DELETE FROM items WHERE id IN (SELECT value FROM json_each(:numbers))
+DELETE FROM items WHERE id IN (SELECT value FROM json_each(:ids))

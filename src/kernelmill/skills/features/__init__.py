@@ -1,1 +1,1 @@
-"""What can be counted without running anything: operators of a task, constructs of a source."""
+"""Static features of tasks and candidates: operators of a task, constructs of a source."""

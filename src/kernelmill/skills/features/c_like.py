@@ -1,6 +1,6 @@
-"""C++ and CUDA: a light reading that needs no parser and survives what does not compile.
+"""Reading of C, C++ and CUDA sources without a parser, also of sources that do not compile.
 
-Tokens, function bodies and the nesting of loops; no types, no preprocessor.
+It knows tokens, function bodies and the nesting of loops, but neither types nor the preprocessor.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Container, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from kernelmill.skills.features.functions import Function, Loop, LoopStack
+from kernelmill.skills.features.functions import Function, LoopStack, SourceLoop
 
 _LITERAL = r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\''
 _COMMENT = re.compile(rf"//[^\n]*|/\*.*?\*/|(?P<literal>{_LITERAL})", re.DOTALL)
@@ -20,15 +20,16 @@ _NO_NAMES = frozenset(
     "__attribute__ __launch_bounds__ alignas decltype noexcept requires explicit if for while "
     "switch return sizeof".split()
 )
+"""Words before a bracket that are not the name of a function."""
 _SCOPES = frozenset({"namespace", "struct", "class", "union", "extern"})
-_MATHS = frozenset(
+_MATH_NAMES = frozenset(
     f"{name}{suffix}"
     for name in "exp exp2 expm1 log log2 log1p log10 pow tanh sinh cosh sin cos tan atan atan2 erf "
     "erfc lgamma tgamma cbrt".split()
     for suffix in ("", "f")
 )
 _MATH = " math "
-"""Between scope and name of a call, where it is counted."""
+"""Separates scope and name in the counter key of a call of an elementary function."""
 _VECTOR_TYPE = re.compile(r"\b(\w+)\s+__attribute__\s*\(\(\s*vector_size")
 _WORDS: dict[str, str] = {
     "doubles": r"double",
@@ -42,6 +43,7 @@ _WORDS: dict[str, str] = {
     "tensor_operations": r"mma_sync",
     "async_copies": r"memcpy_async|__pipeline_memcpy_async",
     "atomics": r"atomic[A-Z]\w*",
+    "launches": r"<<<|EXEC_NPU_CMD",
 }
 _IN_ASSEMBLY: dict[str, str] = {
     "tensor_operations": r"mma\.|wgmma\.",
@@ -54,7 +56,7 @@ _ASSEMBLY = {name: re.compile(pattern) for name, pattern in _IN_ASSEMBLY.items()
 
 
 def math_metrics(counts: Counter[str], own: Container[str]) -> dict[str, float]:
-    """Calls of elementary functions; those the candidate does not define are the library's."""
+    """Calls of elementary functions; one that the candidate does not define is the library's."""
     calls = library = 0
     for key, count in counts.items():
         scope, _, name = key.partition(_MATH)
@@ -70,7 +72,7 @@ def c_functions(text: str) -> tuple[Function, ...]:
     tokens = _TOKEN.findall(_COMMENT.sub(lambda found: found["literal"] or " ", text))
     found = tuple(_functions(tokens, 0, len(tokens), vector_types, exported=False))
     if "__global__" in tokens:
-        # Its launchers run on the host.
+        # Exported functions of such a file are launchers, which run on the host.
         return tuple(one._replace(entry=one.counts["device_entries"] > 0) for one in found)
     return found
 
@@ -78,7 +80,7 @@ def c_functions(text: str) -> tuple[Function, ...]:
 def _functions(
     tokens: Sequence[str], begin: int, end: int, vector_types: frozenset[str], exported: bool
 ) -> Iterator[Function]:
-    """At the level of a file, namespace or class: whatever has a head with a bracket and a body."""
+    """Functions at the level of a file, namespace or class: a head with a bracket, and a body."""
     head = begin
     place = begin
     while place < end:
@@ -133,8 +135,7 @@ def _counts(body: Sequence[str], vector_types: frozenset[str]) -> Counter[str]:
                 counts[name] += pattern.search(token) is not None
             continue
         counts["vectors"] += token in vector_types or token.startswith("_mm")
-        counts["launches"] += token == "<<<"
-        if token in _MATHS and after == "(" and before != ".":
+        if token in _MATH_NAMES and after == "(" and before != ".":
             scope = body[place - 2] if before == "::" else ""
             counts[f"{scope}{_MATH}{token}"] += 1
         counts["specialisations"] += after == "<" and _has_number(body, place + 2)
@@ -144,7 +145,7 @@ def _counts(body: Sequence[str], vector_types: frozenset[str]) -> Counter[str]:
 
 
 def _has_number(body: Sequence[str], place: int) -> bool:
-    """Whether a template's arguments name a size, and a call follows."""
+    """Whether a template's arguments include a number, and a call follows."""
     number = False
     for token in range(place, min(place + 40, len(body))):
         if body[token] == ">":
@@ -156,7 +157,7 @@ def _has_number(body: Sequence[str], place: int) -> bool:
 
 
 class _Loops:
-    """Walks the statements of a body and notes its loops."""
+    """Finds the loops in the statements of a function body."""
 
     def __init__(self, tokens: Sequence[str]) -> None:
         self._tokens = tokens
@@ -164,11 +165,11 @@ class _Loops:
         self._block(0)
 
     @property
-    def found(self) -> list[Loop]:
+    def found(self) -> list[SourceLoop]:
         return self._loops.found
 
     def _block(self, place: int) -> int:
-        """Statements up to the closing brace; the place behind it."""
+        """Read statements up to the closing brace; return the position after it."""
         while place < len(self._tokens):
             if self._tokens[place] == "}":
                 return place + 1
@@ -201,7 +202,7 @@ class _Loops:
         return place
 
     def _expression(self, place: int) -> int:
-        """Up to its semicolon; bodies of lambdas are walked as statements."""
+        """Read up to the semicolon; bodies of lambdas are read as statements."""
         depth = 0
         while place < len(self._tokens):
             token = self._tokens[place]
@@ -216,7 +217,7 @@ class _Loops:
         return place
 
     def _behind_brackets(self, place: int) -> int:
-        """Behind the bracket that closes the first one from here on."""
+        """The position after the bracket that closes the next one."""
         while place < len(self._tokens) and self._tokens[place] != "(":
             place += 1
         depth = 0

@@ -1,23 +1,23 @@
-"""The functions of a source, whatever its language: who calls whom, and the loops in each."""
+"""Call graph and loops of a source, independent of its language."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 
-class Loop(NamedTuple):
+class SourceLoop(NamedTuple):
     depth: int
-    """1 for a loop that is in no other."""
+    """Nesting depth; 1 for an outermost loop."""
     innermost: bool
     calls: frozenset[str]
-    """Names it mentions outside of loops of its own."""
+    """Names in its body, without those in inner loops."""
 
 
 class LoopStack:
-    """Notes loops while somebody walks over a function."""
+    """Records the loops of a function while its statements are traversed."""
 
     def __init__(self) -> None:
-        self.found: list[Loop] = []
+        self.found: list[SourceLoop] = []
         self._calls: list[set[str]] = []
         self._has_inner: list[bool] = []
 
@@ -30,7 +30,7 @@ class LoopStack:
     def end(self) -> None:
         depth = len(self._calls)
         calls, has_inner = self._calls.pop(), self._has_inner.pop()
-        self.found.append(Loop(depth, not has_inner, frozenset(calls)))
+        self.found.append(SourceLoop(depth, not has_inner, frozenset(calls)))
 
     def mention(self, name: str) -> None:
         if self._calls:
@@ -40,37 +40,38 @@ class LoopStack:
 class Function(NamedTuple):
     name: str
     entry: bool
-    """Whether it is entered from outside."""
-    loops: tuple[Loop, ...]
+    """Whether it is a kernel's entry point."""
+    loops: tuple[SourceLoop, ...]
     calls: frozenset[str]
-    """Every name it mentions."""
+    """All names in its body."""
     counts: Counter[str]
-    """What else was counted in it, by the names of metrics."""
+    """Counts of constructs, by the names of metrics."""
 
 
-class Source(NamedTuple):
-    """All functions by name; several of one name are overloads or instances."""
+class CallGraph(NamedTuple):
+    """All functions by name; several of one name are overloads or specialisations."""
 
     functions: Mapping[str, Sequence[Function]]
 
     @property
     def entries(self) -> list[str]:
-        entered = [name for name, same in self.functions.items() if any(one.entry for one in same)]
-        return entered or list(self.functions)
+        """Names of the entry points; of all functions where none is marked as one."""
+        found = [name for name, same in self.functions.items() if any(one.entry for one in same)]
+        return found or list(self.functions)
 
     def reached(self, entry: str) -> list[Function]:
-        """The function and all it calls, each once."""
+        """The function and all functions that it calls, directly or not."""
         found: dict[str, None] = {}
-        ahead = [entry]
-        while ahead:
-            name = ahead.pop()
+        pending = [entry]
+        while pending:
+            name = pending.pop()
             if name in self.functions and name not in found:
                 found[name] = None
-                ahead += sorted({call for one in self.functions[name] for call in one.calls})
+                pending += sorted({call for one in self.functions[name] for call in one.calls})
         return [one for name in found for one in self.functions[name]]
 
     def depth(self, entry: str, above: frozenset[str] = frozenset()) -> int:
-        """Loops inside of each other, through calls."""
+        """Depth of the deepest loop nest, through calls."""
         if entry not in self.functions or entry in above:
             return 0
         within = above | {entry}
@@ -86,7 +87,7 @@ class Source(NamedTuple):
         return deepest
 
     def hottest(self, named: str = "") -> str:
-        """The one a profile names, else the entry with the deepest and the most loops."""
+        """The function that a profile names, else the entry with the deepest and most loops."""
         if named and named in self.functions:
             return named
         return max(self.entries, key=self._weight, default="")
@@ -95,27 +96,27 @@ class Source(NamedTuple):
         return self.depth(name), sum(len(one.loops) for one in self.reached(name))
 
 
-def loop_metrics(source: Source, entry: str) -> dict[str, float]:
-    reached = source.reached(entry)
+def loop_metrics(graph: CallGraph, entry: str) -> dict[str, float]:
+    reached = graph.reached(entry)
     loops = [loop for function in reached for loop in function.loops]
     looping = {function.name for function in reached if function.loops}
     return {
-        "kernels": len(source.entries),
+        "kernels": len(graph.entries),
         "loops": len(loops),
-        "loop_depth": source.depth(entry),
+        "loop_depth": graph.depth(entry),
         "passes": sum(loop.innermost and not loop.calls & looping for loop in loops),
     }
 
 
-def joined(counters: Iterable[Counter[str]]) -> Counter[str]:
+def total_counts(functions: Iterable[Function]) -> Counter[str]:
     total: Counter[str] = Counter()
-    for counter in counters:
-        total.update(counter)
+    for function in functions:
+        total.update(function.counts)
     return total
 
 
-def by_name(functions: Iterable[Function]) -> Source:
+def call_graph(functions: Iterable[Function]) -> CallGraph:
     found: dict[str, list[Function]] = {}
     for function in functions:
         found.setdefault(function.name, []).append(function)
-    return Source(found)
+    return CallGraph(found)

@@ -1,11 +1,11 @@
-"""What a task is made of, from the operators its reference calls."""
+"""Metrics of a task, from the operators of its reference."""
 
 import math
 
-from kernelmill.tasks.task import Kind, Task
-from kernelmill.tensors.layout import item_size
+from kernelmill.records.task import Task, TensorSpec
+from kernelmill.records.tensors import item_size
 
-# Beginnings of operator names.
+# Prefixes of ATen operator names.
 _CONTRACTIONS = ("mm", "bmm", "addmm", "baddbmm", "mv", "addmv", "dot", "addr", "convolution",
                  "_convolution", "linear", "_scaled_dot_product", "scaled_dot_product")  # fmt: skip
 _REDUCTIONS = ("sum", "mean", "amax", "amin", "max.", "min.", "argmax", "argmin", "prod", "var",
@@ -23,7 +23,7 @@ _GATHERS = ("gather", "scatter", "index", "_index", "embedding", "_embedding", "
 
 
 def operator_metrics(task: Task) -> dict[str, float]:
-    moved = bytes_once(task)
+    size = bytes_once(task)
     return {
         "operators": len(task.signature),
         "contractions": _count(task, _CONTRACTIONS),
@@ -31,19 +31,19 @@ def operator_metrics(task: Task) -> dict[str, float]:
         "windows": _count(task, _WINDOWS),
         "scans": _count(task, _SCANS),
         "gathers": _count(task, _GATHERS),
-        "megabytes": moved / 1e6,
-        "flops_per_byte": task.flops / max(1, moved),
+        "megabytes": size / 1e6,
+        "flops_per_byte": task.flops / max(1, size),
     }
 
 
 def bytes_once(task: Task) -> int:
-    """Inputs, parameters and outputs, each moved once."""
+    """Bytes of inputs, parameters and outputs, each counted once."""
     return sum(map(_bytes, (*task.shown.tensors, *task.state.values(), *task.outputs)))
 
 
-def _count(task: Task, beginnings: tuple[str, ...]) -> int:
-    return sum(name.startswith(beginnings) for name in task.signature)
+def _count(task: Task, prefixes: tuple[str, ...]) -> int:
+    return sum(name.startswith(prefixes) for name in task.signature)
 
 
-def _bytes(kind: Kind) -> int:
-    return math.prod(kind.shape) * item_size(kind.dtype)
+def _bytes(spec: TensorSpec) -> int:
+    return math.prod(spec.shape) * item_size(spec.dtype)

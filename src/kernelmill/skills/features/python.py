@@ -1,12 +1,13 @@
-"""Triton and Pallas kernels, and the host code of every candidate: Python's own parser."""
+"""Reading of Python sources: Triton and Pallas kernels, and the host code of any candidate."""
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 
 from kernelmill.skills.features.functions import Function, LoopStack
-from kernelmill.syntax import parse
+from kernelmill.syntax import parse_python
 
 _LOOPING = frozenset({"fori_loop", "while_loop", "scan", "run_scoped_loop"})
 _CALLED: dict[str, frozenset[str]] = {
@@ -17,22 +18,24 @@ _CALLED: dict[str, frozenset[str]] = {
     "scratch_buffers": frozenset({"VMEM", "SMEM"}),
     "block_specs": frozenset({"BlockSpec"}),
 }
+_C_SIGN = re.compile(r'^\s*#\s*include\s*[<"]|\b__global__\b|\bextern\s+"C"', re.MULTILINE)
+"""Only C or C++ has any of these."""
 _LARGEST = {"num_warps": "warps", "num_stages": "pipeline_stages"}
 
 
 class PythonSource:
-    """One file: functions that are kernels or belong to one, and what the host code does."""
+    """One file: its functions, its entry points, and what its host code launches."""
 
     def __init__(self, text: str) -> None:
-        """What is no Python has nothing in it."""
+        """A text that is not valid Python is read as an empty file."""
         try:
-            self._tree = parse(text)
+            self._tree = parse_python(text)
         except (SyntaxError, ValueError, RecursionError):
             self._tree = ast.Module([], [])
         nodes = [node for node in ast.walk(self._tree) if isinstance(node, ast.FunctionDef)]
         self._functions = {node.name: node for node in nodes}
         self._libraries = set(_libraries(self._tree))
-        handed_over = set(_handed_over(self._tree))
+        pallas_kernels = set(_pallas_kernels(self._tree))
         called = {
             name
             for node in nodes
@@ -43,31 +46,32 @@ class PythonSource:
         self.entries = {
             name
             for name, node in self._functions.items()
-            if name in handed_over or (_jitted(node) and name not in called)
+            if name in pallas_kernels or (_jitted(node) and name not in called)
         }
 
     def functions(self) -> Iterator[Function]:
         for name, node in self._functions.items():
-            walker = _Walker()
+            visitor = _FunctionVisitor()
             for statement in node.body:
-                walker.visit(statement)
-            counts = walker.counts
+                visitor.visit(statement)
+            counts = visitor.counts
             counts["autotuned"] = sum(_name(one) == "autotune" for one in node.decorator_list)
             mentioned = frozenset(_mentioned(node))
-            yield Function(name, name in self.entries, tuple(walker.loops.found), mentioned, counts)
+            loops = tuple(visitor.loops.found)
+            yield Function(name, name in self.entries, loops, mentioned, counts)
 
-    def launches(self, libraries: bool) -> int:
-        """Calls of `kernel[grid](...)`, of a library's function, or of what pallas_call returns."""
+    def launches(self) -> int:
+        """Calls of `kernel[grid](...)`, of a function of a loaded library, or of pallas_call."""
         calls = [node for node in ast.walk(self._tree) if isinstance(node, ast.Call)]
         return sum(
             isinstance(call.func, ast.Subscript)
             or _name(call) == "pallas_call"
-            or (libraries and _owner(call.func) in self._libraries)
+            or _owner(call.func) in self._libraries
             for call in calls
         )
 
-    def named(self) -> Counter[str]:
-        """What stands at the launch: the largest configuration, blocks, scratch memory."""
+    def launch_parameters(self) -> Counter[str]:
+        """Counts at the launches: largest configuration, block specifications, scratch memory."""
         counts: Counter[str] = Counter()
         for node in ast.walk(self._tree):
             if isinstance(node, ast.keyword) and node.arg in _LARGEST:
@@ -79,14 +83,19 @@ class PythonSource:
                     counts[metric] += _name(node) in _CALLED[metric]
         return counts
 
+    def embedded_c(self) -> list[str]:
+        """C and C++ sources in strings, as Ascend C artefacts and load_inline have them."""
+        strings = [node.value for node in ast.walk(self._tree) if isinstance(node, ast.Constant)]
+        return [text for text in strings if isinstance(text, str) and _C_SIGN.search(text)]
+
 
 @lru_cache(maxsize=256)
 def read_python(text: str) -> PythonSource:
     return PythonSource(text)
 
 
-class _Walker(ast.NodeVisitor):
-    """Counts in one function, with the functions it defines inside."""
+class _FunctionVisitor(ast.NodeVisitor):
+    """Counts constructs and loops in the body of one function."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -99,7 +108,7 @@ class _Walker(ast.NodeVisitor):
         self._loop(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """A function of its own: it is reached by its name."""
+        """Skipped: a nested function is counted on its own, and reached by its name."""
 
     def visit_Name(self, node: ast.Name) -> None:
         self.loops.mention(node.id)
@@ -123,8 +132,8 @@ class _Walker(ast.NodeVisitor):
         self.loops.end()
 
 
-def _handed_over(tree: ast.Module) -> Iterator[str]:
-    """Functions given to pallas_call, also through functools.partial."""
+def _pallas_kernels(tree: ast.Module) -> Iterator[str]:
+    """Names of functions passed to pallas_call, also through functools.partial."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _name(node) == "pallas_call" and node.args:
             first = node.args[0]
@@ -160,7 +169,7 @@ def _owner(function: ast.expr) -> str:
 
 
 def _name(node: ast.expr) -> str:
-    """The last part of what is called or used: `dot` of `tl.dot(a, b)`."""
+    """The last part of the name that is called or used: `dot` of `tl.dot(a, b)`."""
     if isinstance(node, ast.Call):
         node = node.func
     if isinstance(node, ast.Attribute):

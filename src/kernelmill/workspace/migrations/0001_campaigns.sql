@@ -50,7 +50,7 @@ CREATE TABLE attempts (
     UNIQUE (campaign, task, number)
 ) STRICT;
 
--- Several verdicts an attempt: the first, the one that confirmed a champion, the final one.
+-- Several verdicts per attempt: the first, the one that confirmed a champion, the final one.
 CREATE TABLE verdicts (
     attempt INTEGER NOT NULL REFERENCES attempts,
     kind TEXT NOT NULL CHECK (kind IN ('first', 'confirming', 'final')),

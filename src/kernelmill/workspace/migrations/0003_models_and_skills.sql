@@ -1,4 +1,4 @@
--- What was asked of models: one row a question, whether the answer could be used or not.
+-- Calls to models: one row per call, whether its answer could be used or not.
 CREATE TABLE calls (
     attempt INTEGER NOT NULL REFERENCES attempts,
     number INTEGER NOT NULL,
@@ -19,5 +19,5 @@ CREATE TABLE plans (
     body BLOB NOT NULL
 ) STRICT;
 
--- A decline that asked no model cost nothing.
+-- A decline without a model call cost nothing.
 UPDATE attempts SET tokens_in = 0, tokens_out = 0, cost_usd = 0.0 WHERE state = 'declined';

@@ -1,5 +1,5 @@
--- Money, written down before it is spent: what a question may cost at most, and what it then did.
--- NULL: nobody knows it, or not yet. A kill loses an attempt, but never what it cost.
+-- The ledger of model calls: the upper bound of a call's cost, written before the call, and its cost.
+-- NULL: unknown, or not known yet. A kill loses an attempt, but never what it cost.
 CREATE TABLE expenses (
     id INTEGER PRIMARY KEY,
     campaign INTEGER NOT NULL REFERENCES campaigns,

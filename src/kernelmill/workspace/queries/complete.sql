@@ -6,4 +6,4 @@ UPDATE attempts SET
     wait_seconds = :wait_seconds, measure_seconds = :measure_seconds,
     origin = :origin, source = :source, instruction = :instruction, prediction = :prediction,
     decisions = :decisions, context = :context
-WHERE id = :attempt AND state = 'planned' AND owner = :owner
+WHERE id = :attempt AND state = 'claimed' AND owner = :owner

@@ -1,3 +1,3 @@
 SELECT task, number, state, ratio FROM attempts
-WHERE campaign = :campaign AND state != 'planned'
+WHERE campaign = :campaign AND state != 'claimed'
 ORDER BY task, number

@@ -1,1 +1,1 @@
-DELETE FROM attempts WHERE id = :attempt AND state = 'planned' AND owner = :owner
+DELETE FROM attempts WHERE id = :attempt AND state = 'claimed' AND owner = :owner

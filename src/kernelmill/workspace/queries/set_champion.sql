@@ -1,4 +1,4 @@
--- Another process may have found a better one meanwhile.
+-- Another process may have stored a better one meanwhile.
 UPDATE campaign_tasks SET champion = :attempt
 WHERE campaign = :campaign AND task = :task
   AND coalesce((SELECT ratio FROM attempts WHERE id = champion), 0.0)

@@ -1,4 +1,4 @@
--- What the roles and models of a campaign were asked for each task, and what that cost.
+-- Calls, tokens and cost of a campaign's models, by task, role and model.
 SELECT t.name AS task, c.role, c.model, count(*) AS calls,
     count(*) FILTER (WHERE c.cached) AS cached,
     count(*) FILTER (WHERE c.problem != '') AS problems,

@@ -1,1 +1,1 @@
-UPDATE attempts SET owner = :owner, planned_at = :at WHERE id = :attempt
+UPDATE attempts SET owner = :owner, claimed_at = :at WHERE id = :attempt

@@ -1,1 +1,1 @@
-"""XLA's own way to compute a reference: what candidates are compared with."""
+"""The baseline of the pallas backend: the reference, compiled by XLA."""

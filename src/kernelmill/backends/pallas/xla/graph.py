@@ -1,18 +1,18 @@
-"""A reference as plain data: core ATen operators over tensors of fixed sizes."""
+"""A reference as data: a graph of core ATen operators on tensors of fixed shapes."""
 
 from typing import Any
 
 import msgspec
 
 
-class Reference(msgspec.Struct, frozen=True, tag="ref"):
-    """An argument that is another node's result."""
+class NodeReference(msgspec.Struct, frozen=True, tag="ref"):
+    """An argument that is the result of another node."""
 
     node: str
 
 
-class Real(msgspec.Struct, frozen=True, tag="real"):
-    """An argument that JSON has no word for: infinity, not a number."""
+class NonFiniteFloat(msgspec.Struct, frozen=True, tag="real"):
+    """An argument that JSON cannot represent: infinity or NaN."""
 
     text: str
 
@@ -21,18 +21,18 @@ class DataType(msgspec.Struct, frozen=True, tag="dtype"):
     name: str
 
 
-class Node(msgspec.Struct, frozen=True):
+class AtenNode(msgspec.Struct, frozen=True):
     name: str
     op: str
-    """`add.Tensor`: the ATen operator without its namespace; `getitem` for a part of a result."""
+    """The ATen operator without its namespace (`add.Tensor`), or `getitem`."""
     arguments: list[Any]
-    """References and the like as objects with a `type`."""
+    """Plain values, and the tagged structs above as objects with a `type`."""
     keywords: dict[str, Any]
 
 
-class Graph(msgspec.Struct, frozen=True):
+class AtenGraph(msgspec.Struct, frozen=True):
     tensors: list[str]
     """Names of the call's tensors, inputs then state; empty for one that is not used."""
     constants: list[str]
-    nodes: list[Node]
+    nodes: list[AtenNode]
     outputs: list[str]

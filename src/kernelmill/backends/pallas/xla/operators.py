@@ -1,7 +1,7 @@
-"""Core ATen operators, said in JAX. Used inside cells only.
+"""Core ATen operators, implemented in JAX. Used inside sandboxes only.
 
-Every baseline is compared with the reference it was translated from: a wrong line here costs a
-baseline and cannot lend one a speed it does not have.
+The outputs of every baseline are compared with those of its reference. A mistake here loses a
+baseline, and cannot make one look faster than it is.
 """
 
 import math
@@ -13,15 +13,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-Array = Any
-Operator = Callable[..., Any]
+JaxArray = Any
+JaxFunction = Callable[..., Any]
 
 
-def _unary(function: Operator) -> Operator:
+def _unary(function: JaxFunction) -> JaxFunction:
     return lambda x: function(x)
 
 
-def _typed(value: Array, dtype: Any) -> Array:
+def _typed(value: JaxArray, dtype: Any) -> JaxArray:
     return value if dtype is None else jnp.asarray(value).astype(dtype)
 
 
@@ -31,59 +31,59 @@ def _axes(dim: int | Sequence[int] | None) -> tuple[int, ...] | None:
     return (dim,) if isinstance(dim, int) else tuple(dim)
 
 
-def _reduction(function: Operator) -> Operator:
-    def reduce(x: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Array:
+def _reduction(function: JaxFunction) -> JaxFunction:
+    def reduce(x: JaxArray, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> JaxArray:
         return function(_typed(x, dtype), axis=_axes(dim), keepdims=keepdim)
 
     return reduce
 
 
-def _position(function: Operator) -> Operator:
+def _position(function: JaxFunction) -> JaxFunction:
     return lambda x, dim=None, keepdim=False: function(x, axis=dim, keepdims=keepdim)
 
 
-def _add(x: Array, y: Array, alpha: Any = 1) -> Array:
+def _add(x: JaxArray, y: JaxArray, alpha: Any = 1) -> JaxArray:
     return jnp.add(x, y if alpha == 1 else y * alpha)
 
 
-def _subtract(x: Array, y: Array, alpha: Any = 1) -> Array:
+def _subtract(x: JaxArray, y: JaxArray, alpha: Any = 1) -> JaxArray:
     return jnp.subtract(x, y if alpha == 1 else y * alpha)
 
 
-def _divide(x: Array, y: Array, rounding_mode: str | None = None) -> Array:
+def _divide(x: JaxArray, y: JaxArray, rounding_mode: str | None = None) -> JaxArray:
     if rounding_mode == "floor":
         return jnp.floor_divide(x, y)
     return jnp.true_divide(x, y) if rounding_mode is None else lax.div(*jnp.broadcast_arrays(x, y))
 
 
-def _addmm(bias: Array, x: Array, y: Array, beta: Any = 1, alpha: Any = 1) -> Array:
+def _addmm(bias: JaxArray, x: JaxArray, y: JaxArray, beta: Any = 1, alpha: Any = 1) -> JaxArray:
     product = x @ y
     product = product if alpha == 1 else alpha * product
     return product + (bias if beta == 1 else beta * bias)
 
 
-def _clamp(x: Array, low: Any = None, high: Any = None) -> Array:
+def _clamp(x: JaxArray, low: Any = None, high: Any = None) -> JaxArray:
     return jnp.clip(x, low, high)
 
 
-def _elu(x: Array, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Array:
+def _elu(x: JaxArray, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> JaxArray:
     return scale * jnp.where(x > 0, x, alpha * jnp.expm1(x * input_scale))
 
 
-def _gelu(x: Array, approximate: str = "none") -> Array:
+def _gelu(x: JaxArray, approximate: str = "none") -> JaxArray:
     return jax.nn.gelu(x, approximate=approximate == "tanh")
 
 
 def _variance(
-    x: Array, dim: Any = None, correction: float | None = 1, keepdim: bool = False
-) -> Array:
+    x: JaxArray, dim: Any = None, correction: float | None = 1, keepdim: bool = False
+) -> JaxArray:
     ddof = 1 if correction is None else correction
     return jnp.var(x, axis=_axes(dim), ddof=ddof, keepdims=keepdim)
 
 
 def _vector_norm(
-    x: Array, order: float = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None
-) -> Array:
+    x: JaxArray, order: float = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None
+) -> JaxArray:
     x, axes = jnp.abs(_typed(x, dtype)), _axes(dim)
     if math.isinf(order):
         return (jnp.max if order > 0 else jnp.min)(x, axis=axes, keepdims=keepdim)
@@ -94,62 +94,74 @@ def _vector_norm(
     return jnp.sum(x**order, axis=axes, keepdims=keepdim) ** (1 / order)
 
 
-def _normalised(x: Array, axes: tuple[int, ...], eps: float) -> tuple[Array, Array, Array]:
+def _normalised(
+    x: JaxArray, axes: tuple[int, ...], eps: float
+) -> tuple[JaxArray, JaxArray, JaxArray]:
     mean = jnp.mean(x, axis=axes, keepdims=True)
     rstd = lax.rsqrt(jnp.var(x, axis=axes, keepdims=True) + eps)
     return (x - mean) * rstd, mean, rstd
 
 
-def _affine(x: Array, weight: Array, bias: Array, shape: tuple[int, ...]) -> Array:
+def _affine(x: JaxArray, weight: JaxArray, bias: JaxArray, shape: tuple[int, ...]) -> JaxArray:
     x = x if weight is None else x * weight.reshape(shape)
     return x if bias is None else x + bias.reshape(shape)
 
 
-def _layer_norm(x: Array, sizes: Sequence[int], weight: Array, bias: Array, eps: float) -> Any:
+def _layer_norm(
+    x: JaxArray, sizes: Sequence[int], weight: JaxArray, bias: JaxArray, eps: float
+) -> Any:
     axes = tuple(range(x.ndim - len(sizes), x.ndim))
     y, mean, rstd = _normalised(x, axes, eps)
     return _affine(y, weight, bias, tuple(sizes)), mean, rstd
 
 
 def _group_norm(
-    x: Array, weight: Array, bias: Array, n: int, c: int, _: int, groups: int, eps: float
+    x: JaxArray, weight: JaxArray, bias: JaxArray, n: int, c: int, _: int, groups: int, eps: float
 ) -> Any:
     y, mean, rstd = _normalised(x.reshape(n, groups, -1), (2,), eps)
     channels = (1, c, *([1] * (x.ndim - 2)))
     return _affine(y.reshape(x.shape), weight, bias, channels), mean, rstd
 
 
-def _batch_norm(x: Array, weight: Array, bias: Array, _: bool, __: float, eps: float) -> Any:
+def _batch_norm(
+    x: JaxArray, weight: JaxArray, bias: JaxArray, _: bool, __: float, eps: float
+) -> Any:
     axes = (0, *range(2, x.ndim))
     y, mean, rstd = _normalised(x, axes, eps)
     return _affine(y, weight, bias, _by_channel(x)), mean, rstd
 
 
 def _batch_norm_running(
-    x: Array, weight: Array, bias: Array, mean: Array, variance: Array, _: float, eps: float
+    x: JaxArray,
+    weight: JaxArray,
+    bias: JaxArray,
+    mean: JaxArray,
+    variance: JaxArray,
+    _: float,
+    eps: float,
 ) -> Any:
     shape = _by_channel(x)
     y = (x - mean.reshape(shape)) * lax.rsqrt(variance.reshape(shape) + eps)
     return _affine(y, weight, bias, shape), None, None
 
 
-def _by_channel(x: Array) -> tuple[int, ...]:
+def _by_channel(x: JaxArray) -> tuple[int, ...]:
     return (1, -1, *([1] * (x.ndim - 2)))
 
 
-def _spread(values: Any, count: int) -> list[int]:
+def _per_axis(values: Any, count: int) -> list[int]:
     listed: list[int] = [values] if isinstance(values, int) else list(values)
     return listed * count if len(listed) == 1 else listed
 
 
 def _convolution(
-    x: Array, weight: Array, bias: Array, stride: Any, padding: Any, dilation: Any,
+    x: JaxArray, weight: JaxArray, bias: JaxArray, stride: Any, padding: Any, dilation: Any,
     transposed: bool, output_padding: Any, groups: int,
-) -> Array:  # fmt: skip
+) -> JaxArray:  # fmt: skip
     sizes = weight.shape[2:]
     count = len(sizes)
     stride, padding, dilation, beyond = (
-        _spread(values, count) for values in (stride, padding, dilation, output_padding)
+        _per_axis(values, count) for values in (stride, padding, dilation, output_padding)
     )
     axes = "DHW"[3 - count :]
     spec = (f"NC{axes}", f"OI{axes}", f"NC{axes}")
@@ -169,11 +181,11 @@ def _convolution(
 
 
 def _windows(
-    x: Array, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, count: int
+    x: JaxArray, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, count: int
 ) -> dict[str, Any]:
-    """Arguments of a reduction over windows of the last axes."""
-    kernel, padding, dilation = (_spread(v, count) for v in (kernel, padding, dilation))
-    stride = _spread(stride, count) if stride else kernel
+    """Arguments of a windowed reduction over the last axes."""
+    kernel, padding, dilation = (_per_axis(v, count) for v in (kernel, padding, dilation))
+    stride = _per_axis(stride, count) if stride else kernel
     ones = [1] * (x.ndim - count)
     pads = []
     for size, k, s, p, d in zip(x.shape[-count:], kernel, stride, padding, dilation, strict=True):
@@ -191,22 +203,22 @@ def _windows(
     }
 
 
-def _max_pool(count: int) -> Operator:
+def _max_pool(count: int) -> JaxFunction:
     def pool(
-        x: Array, kernel: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1,
+        x: JaxArray, kernel: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1,
         ceil_mode: bool = False,
-    ) -> tuple[Array, None]:  # fmt: skip
+    ) -> tuple[JaxArray, None]:  # fmt: skip
         windows = _windows(x, kernel, stride, padding, dilation, ceil_mode, count)
         return lax.reduce_window(x, -jnp.inf, lax.max, **windows), None
 
     return pool
 
 
-def _average_pool(count: int) -> Operator:
+def _average_pool(count: int) -> JaxFunction:
     def pool(
-        x: Array, kernel: Any, stride: Any = (), padding: Any = 0, ceil_mode: bool = False,
+        x: JaxArray, kernel: Any, stride: Any = (), padding: Any = 0, ceil_mode: bool = False,
         count_include_pad: bool = True, divisor_override: int | None = None,
-    ) -> Array:  # fmt: skip
+    ) -> JaxArray:  # fmt: skip
         windows = _windows(x, kernel, stride, padding, 1, ceil_mode, count)
         total = lax.reduce_window(x, 0.0, lax.add, **windows)
         if divisor_override:
@@ -215,7 +227,7 @@ def _average_pool(count: int) -> Operator:
             return total / math.prod(windows["window_dimensions"])
         ones = np.ones((1,) * (x.ndim - count) + x.shape[-count:], np.float32)
         if count_include_pad:
-            edge = _spread(padding, count)
+            edge = _per_axis(padding, count)
             ones = np.pad(
                 ones, [(0, 0)] * (x.ndim - count) + [(p, p) for p in edge], constant_values=1
             )
@@ -230,7 +242,7 @@ def _average_pool(count: int) -> Operator:
     return pool
 
 
-def _adaptive_average(x: Array, sizes: Sequence[int]) -> Array:
+def _adaptive_average(x: JaxArray, sizes: Sequence[int]) -> JaxArray:
     for axis, wanted in zip(range(x.ndim - len(sizes), x.ndim), sizes, strict=True):
         size = x.shape[axis]
         weights = np.zeros((wanted, size), np.float32)
@@ -241,7 +253,7 @@ def _adaptive_average(x: Array, sizes: Sequence[int]) -> Array:
     return x
 
 
-def _running_maximum(x: Array, dim: int) -> tuple[Array, Array]:
+def _running_maximum(x: JaxArray, dim: int) -> tuple[JaxArray, JaxArray]:
     axis = dim % x.ndim
     running = lax.cummax(x, axis)
     place = lax.broadcasted_iota(jnp.int32, x.shape, axis)
@@ -249,56 +261,56 @@ def _running_maximum(x: Array, dim: int) -> tuple[Array, Array]:
 
 
 def _top_k(
-    x: Array, k: int, dim: int = -1, largest: bool = True, _: bool = True
-) -> tuple[Array, Array]:
+    x: JaxArray, k: int, dim: int = -1, largest: bool = True, _: bool = True
+) -> tuple[JaxArray, JaxArray]:
     moved = jnp.moveaxis(x, dim, -1)
     values, places = lax.top_k(moved if largest else -moved, k)
     values = values if largest else -values
     return jnp.moveaxis(values, -1, dim), jnp.moveaxis(places, -1, dim)
 
 
-def _gather(x: Array, dim: int, index: Array, sparse_grad: bool = False) -> Array:
+def _gather(x: JaxArray, dim: int, index: JaxArray, sparse_grad: bool = False) -> JaxArray:
     return x[_along(x, dim, index)]
 
 
-def _along(x: Array, dim: int, index: Array) -> tuple[Array, ...]:
+def _along(x: JaxArray, dim: int, index: JaxArray) -> tuple[JaxArray, ...]:
     places = [lax.broadcasted_iota(jnp.int32, index.shape, axis) for axis in range(index.ndim)]
     places[dim % x.ndim] = index
     return tuple(places)
 
 
-def _scatter(x: Array, dim: int, index: Array, source: Any) -> Array:
+def _scatter(x: JaxArray, dim: int, index: JaxArray, source: Any) -> JaxArray:
     source = source if jnp.ndim(source) == 0 else source[tuple(slice(n) for n in index.shape)]
     return x.at[_along(x, dim, index)].set(source)
 
 
-def _scatter_add(x: Array, dim: int, index: Array, source: Array) -> Array:
+def _scatter_add(x: JaxArray, dim: int, index: JaxArray, source: JaxArray) -> JaxArray:
     return x.at[_along(x, dim, index)].add(source[tuple(slice(n) for n in index.shape)])
 
 
-def _index(x: Array, indices: Sequence[Array | None]) -> Array:
+def _index(x: JaxArray, indices: Sequence[JaxArray | None]) -> JaxArray:
     return x[_places(indices)]
 
 
 def _index_put(
-    x: Array, indices: Sequence[Array | None], values: Array, accumulate: bool = False
-) -> Array:
+    x: JaxArray, indices: Sequence[JaxArray | None], values: JaxArray, accumulate: bool = False
+) -> JaxArray:
     at = x.at[_places(indices)]
     return at.add(values) if accumulate else at.set(values)
 
 
-def _places(indices: Sequence[Array | None]) -> tuple[Any, ...]:
+def _places(indices: Sequence[JaxArray | None]) -> tuple[Any, ...]:
     return tuple(slice(None) if index is None else index for index in indices)
 
 
-def _embedding(weight: Array, index: Array, *_: Any) -> Array:
+def _embedding(weight: JaxArray, index: JaxArray, *_: Any) -> JaxArray:
     return weight[index]
 
 
 def _embedding_bag(
-    weight: Array, indices: Array, offsets: Array, _: bool = False, mode: int = 0,
-    __: bool = False, per_sample: Array = None, include_last: bool = False, ___: int = -1,
-) -> tuple[Array, None, None, None]:  # fmt: skip
+    weight: JaxArray, indices: JaxArray, offsets: JaxArray, _: bool = False, mode: int = 0,
+    __: bool = False, per_sample: JaxArray = None, include_last: bool = False, ___: int = -1,
+) -> tuple[JaxArray, None, None, None]:  # fmt: skip
     offsets = offsets[:-1] if include_last else offsets
     bag = jnp.searchsorted(offsets, jnp.arange(indices.shape[0]), side="right") - 1
     rows = weight[indices] if per_sample is None else weight[indices] * per_sample[:, None]
@@ -311,65 +323,67 @@ def _embedding_bag(
     return total, None, None, None
 
 
-def _arange(start: Any, end: Any, step: Any = 1, dtype: Any = None, **_: Any) -> Array:
+def _arange(start: Any, end: Any, step: Any = 1, dtype: Any = None, **_: Any) -> JaxArray:
     return jnp.arange(start, end, step, dtype=dtype)
 
 
-def _full(shape: Sequence[int], value: Any, dtype: Any = None, **_: Any) -> Array:
+def _full(shape: Sequence[int], value: Any, dtype: Any = None, **_: Any) -> JaxArray:
     return jnp.full(shape, value, dtype=dtype)
 
 
-def _full_like(x: Array, value: Any, dtype: Any = None, **_: Any) -> Array:
+def _full_like(x: JaxArray, value: Any, dtype: Any = None, **_: Any) -> JaxArray:
     return jnp.full(x.shape, value, dtype=dtype or x.dtype)
 
 
-def _scalar(value: Any, dtype: Any = None, **_: Any) -> Array:
+def _scalar(value: Any, dtype: Any = None, **_: Any) -> JaxArray:
     return jnp.asarray(value, dtype=dtype)
 
 
-def _zeros(shape: Sequence[int], *_: Any, dtype: Any = None, **__: Any) -> Array:
+def _zeros(shape: Sequence[int], *_: Any, dtype: Any = None, **__: Any) -> JaxArray:
     return jnp.zeros(shape, dtype=dtype)
 
 
-def _expand(x: Array, sizes: Sequence[int], implicit: bool = False) -> Array:
+def _expand(x: JaxArray, sizes: Sequence[int], implicit: bool = False) -> JaxArray:
     ahead = len(sizes) - x.ndim
     shape = [x.shape[axis - ahead] if size == -1 else size for axis, size in enumerate(sizes)]
     return jnp.broadcast_to(x, shape)
 
 
-def _slice(x: Array, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Array:
+def _slice(
+    x: JaxArray, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
+) -> JaxArray:
     places = [slice(None)] * x.ndim
     places[dim] = slice(start, end, step)
     return x[tuple(places)]
 
 
-def _select(x: Array, dim: int, index: int) -> Array:
+def _select(x: JaxArray, dim: int, index: int) -> JaxArray:
     return lax.index_in_dim(x, index, dim % x.ndim, keepdims=False)
 
 
-def _split(x: Array, sizes: Sequence[int], dim: int = 0) -> Array:
+def _split(x: JaxArray, sizes: Sequence[int], dim: int = 0) -> JaxArray:
     return jnp.split(x, np.cumsum(sizes)[:-1].tolist(), axis=dim)
 
 
-def _pad(x: Array, pads: Sequence[int], value: Any = 0.0) -> Array:
-    """The last axis first; a negative pad cuts."""
+def _pad(x: JaxArray, pads: Sequence[int], value: Any = 0.0) -> JaxArray:
+    """Pads the last axis first; a negative pad crops."""
     widths = [(0, 0, 0)] * x.ndim
     for index in range(len(pads) // 2):
         widths[x.ndim - 1 - index] = (pads[2 * index], pads[2 * index + 1], 0)
     return lax.pad(x, jnp.asarray(value, x.dtype), widths)
 
 
-def _repeat(x: Array, times: Sequence[int]) -> Array:
+def _repeat(x: JaxArray, times: Sequence[int]) -> JaxArray:
     return jnp.tile(x.reshape((1,) * (len(times) - x.ndim) + x.shape), times)
 
 
-def _copied(x: Array, dtype: Any = None, **_: Any) -> Array:
+def _copied(x: JaxArray, dtype: Any = None, **_: Any) -> JaxArray:
     return _typed(x, dtype)
 
 
 def _getitem(values: Sequence[Any], index: int) -> Any:
     if values[index] is None:
-        raise NotImplementedError("a part of a result that is not translated")
+        raise NotImplementedError("a part of a result that has no translation")
     return values[index]
 
 
@@ -389,7 +403,7 @@ _BINARY = {
     "lt": jnp.less, "mul": jnp.multiply, "ne": jnp.not_equal, "pow": jnp.power,
     "remainder": jnp.remainder, "atan2": jnp.arctan2, "fmod": jnp.fmod,
 }  # fmt: skip
-OPERATORS: dict[str, Operator] = {
+OPERATORS: dict[str, JaxFunction] = {
     **{f"{name}.default": _unary(function) for name, function in _UNARY.items()},
     **{
         f"{name}.{form}": function

@@ -1,4 +1,4 @@
-/* What the judge's side tells the program and the meter of one call, as 64-bit numbers: a header, then
+/* The description of one call that the program and the meter read, as 64-bit numbers: a header, then
    a record for every tensor, in the order inputs, state, outputs. */
 #ifndef MANIFEST_H
 #define MANIFEST_H

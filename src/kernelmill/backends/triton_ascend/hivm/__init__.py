@@ -1,5 +1,5 @@
-"""HIVM, the last form of a kernel that the open tool chain shows: read, executed, timed.
+"""Reading, execution and timing of HIVM, the last form of a kernel that the open tool chain emits.
 
-It knows addresses in every memory, two buffers where the compiler chose so, and the flags by which
-pipes wait for each other. Nothing here needs the tool chain, or a framework.
+HIVM has an address for every buffer, double buffers where the compiler chose them, and the flags by
+which pipes wait for each other. Nothing here needs the tool chain or torch.
 """

@@ -1,4 +1,4 @@
-"""The memories of a core, and views of them as HIVM describes them."""
+"""Simulated memories of the chip, and HIVM's memrefs into them."""
 
 import math
 from typing import Any, NamedTuple
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+NumpyArray = npt.NDArray[Any]
 CAPACITY = {"ub": 192 << 10, "cbuf": 512 << 10, "cc": 128 << 10}
 """Bytes of the unified buffer, L1 and L0C of a 910B core."""
 _TYPES = {
@@ -14,36 +14,39 @@ _TYPES = {
     "i8": "i1", "i1": "u1",
 }  # fmt: skip
 _POISON = 0xFF
-"""Memory that nobody wrote: not a number in every floating-point type."""
+"""Byte of uninitialised memory: NaN in every floating-point type."""
 
 
 class OutOfBounds(Exception):
-    """A kernel reaches beyond a memory, or beyond a tensor."""
+    """A kernel accesses elements outside of a memory or tensor."""
 
 
-class Memory:
-    """Bytes with a name; bits are kept a byte each, beside the bytes they would share."""
+class SimulatedMemory:
+    """A tensor in global memory or a memory of a core.
 
-    def __init__(self, name: str, data: Array) -> None:
+    Elements of type i1 are stored apart, one per byte.
+    """
+
+    def __init__(self, name: str, data: NumpyArray) -> None:
         self.name = name
         self.data = data
-        self._bits: Array | None = None
+        self._bits: NumpyArray | None = None
 
     @classmethod
-    def fresh(cls, name: str, size: int) -> "Memory":
+    def uninitialised(cls, name: str, size: int) -> "SimulatedMemory":
         return cls(name, np.full(size, _POISON, np.uint8))
 
     @property
-    def bits(self) -> Array:
+    def bits(self) -> NumpyArray:
         if self._bits is None:
             self._bits = np.zeros(8 * self.data.size, np.uint8)
         return self._bits
 
 
-class View(NamedTuple):
-    """A part of a memory: offset and strides in elements."""
+class MemRef(NamedTuple):
+    """A strided view of a memory; offset and strides are in elements."""
 
-    memory: Memory
+    memory: SimulatedMemory
     dtype: str
     offset: int
     shape: tuple[int, ...]
@@ -55,16 +58,16 @@ class View(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        return -(-self.elements // 8) if self.dtype == "i1" else self.elements * self.item
+        return -(-self.elements // 8) if self.dtype == "i1" else self.elements * self.item_size
 
     @property
-    def item(self) -> int:
+    def item_size(self) -> int:
         return np.dtype(_TYPES[self.dtype]).itemsize
 
-    def array(self) -> Array:
+    def array(self) -> NumpyArray:
         """The elements as they are stored, in place. Raises OutOfBounds."""
         source = self.memory.bits if self.dtype == "i1" else self.memory.data
-        size, item = source.size // self.item, self.item
+        size, item_size = source.size // self.item_size, self.item_size
         if self.elements:
             reach = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
             first = self.offset + sum(min(0, r) for r in reach)
@@ -73,15 +76,15 @@ class View(NamedTuple):
                 raise OutOfBounds(
                     f"elements {first} to {last} of {self.memory.name}, which has {size}"
                 )
-        flat = source[: size * item].view(_TYPES[self.dtype])
+        flat = source[: size * item_size].view(_TYPES[self.dtype])
         if not self.elements:
             return flat[:0].reshape(self.shape)
         return np.lib.stride_tricks.as_strided(
-            flat[self.offset :], self.shape, [s * item for s in self.strides]
+            flat[self.offset :], self.shape, [s * item_size for s in self.strides]
         )
 
-    def read(self) -> Array:
-        """The values; bfloat16 as float32, bits as truth."""
+    def read(self) -> NumpyArray:
+        """The values; bfloat16 as float32, i1 as bool."""
         stored = self.array()
         if self.dtype == "bf16":
             return (stored.astype(np.uint32) << 16).view(np.float32)
@@ -98,46 +101,47 @@ class View(NamedTuple):
         with np.errstate(over="ignore", invalid="ignore"):
             stored[...] = values
 
-    def reinterpret(self, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> "View":
-        return View(self.memory, self.dtype, offset, shape, strides)
+    def reinterpret(
+        self, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]
+    ) -> "MemRef":
+        return MemRef(self.memory, self.dtype, offset, shape, strides)
 
     def subview(
         self, offsets: tuple[int, ...], shape: tuple[int, ...], steps: tuple[int, ...]
-    ) -> "View":
+    ) -> "MemRef":
         moved = sum(o * s for o, s in zip(offsets, self.strides, strict=True))
         strides = tuple(s * t for s, t in zip(self.strides, steps, strict=True))
-        return View(self.memory, self.dtype, self.offset + moved, shape, strides)
+        return MemRef(self.memory, self.dtype, self.offset + moved, shape, strides)
 
-    def keep(self, rank: int) -> "View":
-        """Without as many dimensions of size 1, the first ones, as there are too many."""
-        kept, spare = [], len(self.shape) - rank
+    def reduce_rank(self, rank: int) -> "MemRef":
+        """Drops dimensions of size 1, the first ones first, until `rank` are left."""
+        kept, surplus = [], len(self.shape) - rank
         for index, size in enumerate(self.shape):
-            if size == 1 and spare:
-                spare -= 1
+            if size == 1 and surplus:
+                surplus -= 1
             else:
                 kept.append(index)
         shape, strides = (tuple(part[i] for i in kept) for part in (self.shape, self.strides))
-        return View(self.memory, self.dtype, self.offset, shape, strides)
+        return MemRef(self.memory, self.dtype, self.offset, shape, strides)
 
-    def collapse(self, groups: tuple[tuple[int, ...], ...]) -> "View":
-        """A group becomes one dimension, with the stride of its innermost that is longer than 1."""
+    def collapse(self, groups: tuple[tuple[int, ...], ...]) -> "MemRef":
+        """Merges each group into one dimension, with the stride of its innermost non-unit one."""
         shape = tuple(math.prod(self.shape[i] for i in group) for group in groups)
         strides = tuple(
             next((self.strides[i] for i in reversed(group) if self.shape[i] > 1), 1)
             for group in groups
         )
-        return View(self.memory, self.dtype, self.offset, shape, strides)
+        return MemRef(self.memory, self.dtype, self.offset, shape, strides)
 
-    def expand(self, groups: tuple[tuple[int, ...], ...], shape: tuple[int, ...]) -> "View":
+    def expand(self, groups: tuple[tuple[int, ...], ...], shape: tuple[int, ...]) -> "MemRef":
         strides = [0] * len(shape)
         for outer, group in enumerate(groups):
             stride = self.strides[outer]
             for inner in reversed(group):
                 strides[inner] = stride
                 stride *= shape[inner]
-        return View(self.memory, self.dtype, self.offset, shape, tuple(strides))
+        return MemRef(self.memory, self.dtype, self.offset, shape, tuple(strides))
 
 
-def packed(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides of a row-major tensor without gaps."""
+def row_major_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))

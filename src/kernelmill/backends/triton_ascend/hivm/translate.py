@@ -1,13 +1,13 @@
-"""HIVM's text made into Python: scalars become numbers, buffers views, library calls calls.
+"""Translation of HIVM text to Python: scalars become numbers, buffers become memrefs.
 
-Compiled code is regular: one operation a line, a region between braces. What is not known here is
-said by name, so that nothing is executed wrongly.
+Compiled HIVM is regular: one operation per line, regions between braces. An operation that is not
+supported is refused by name, so that nothing is executed wrongly.
 """
 
 import re
 from typing import NamedTuple
 
-from kernelmill.backends.triton_ascend.hivm.memory import packed
+from kernelmill.backends.triton_ascend.hivm.memory import row_major_strides
 
 ENTRY = "program"
 _MEMREF = re.compile(
@@ -18,7 +18,6 @@ _MAP = re.compile(r"^(#map\d*) = affine_map<\(([^)]*)\)(?:\[([^\]]*)\])? -> \((.
 _FUNCTION = re.compile(r"^  func\.func @(\w+)\((.*)\) attributes \{(.*)\} \{$")
 _PARAMETER = re.compile(r"%(\w+): (memref<[^{}]*?>|\w+)(?: \{([^{}]*)\})?(?:, |$)")
 _VALUE = re.compile(r"%([\w#-]+)")
-_TRAILING = re.compile(r"(?: \{[^{}]*\})?(?: loc\(.*\))?$")
 _COMPARE = {
     "eq": "==", "ne": "!=", "slt": "<", "sle": "<=", "sgt": ">", "sge": ">=", "ult": "<",
     "ule": "<=", "ugt": ">", "uge": ">=", "oeq": "==", "one": "!=", "olt": "<", "ole": "<=",
@@ -39,43 +38,44 @@ _IGNORED = ("hivm.hir.set_mask_norm", "annotation.mark", "hivm.hir.set_ffts_base
 
 
 class Untranslatable(Exception):
-    """The text holds an operation that is not known here."""
+    """The text contains an operation that is not supported."""
 
 
 class Parameter(NamedTuple):
     name: str
     dtype: str
-    """Of the elements, where it is a tensor in global memory; else empty."""
+    """Element type of a tensor in global memory; empty for a scalar."""
     role: str
-    """`tensor` and `scalar` are the kernel's own; `system` is for the run time; `grid`."""
+    """`tensor` or `scalar` where the kernel declares it, `system` or `grid` where the run time
+    adds it."""
 
 
-class Program(NamedTuple):
-    """A kernel as Python text: ENTRY(machine, parameters...) runs one program of the grid."""
+class TranslatedKernel(NamedTuple):
+    """A kernel as Python source: ENTRY(machine, *parameters) runs one program of the grid."""
 
     name: str
     source: str
     parameters: tuple[Parameter, ...]
     core: str
-    """AIV or AIC."""
+    """AIV (vector) or AIC (cube)."""
     local_bytes: dict[str, int]
-    """Bytes used of each memory of a core."""
+    """Memory of a core -> bytes in use."""
     doubled: int
-    """Buffers of which the compiler keeps two."""
+    """Number of double-buffered buffers."""
 
 
-def translate(text: str) -> Program:
+def translate_hivm(text: str) -> TranslatedKernel:
     """Raises Untranslatable."""
     kernels = [kernel for kernel in _functions(text) if "hacc.entry" in kernel.attributes]
     if len(kernels) != 1:
-        raise Untranslatable(f"{len(kernels)} kernels in one: cube and vector work together")
+        raise Untranslatable(f"{len(kernels)} kernels in one: cube and vector cores work together")
     (kernel,) = kernels
     body = _Body({found[1]: found for found in _MAP.finditer(text)})
     for line in kernel.lines:
         body.add(line)
     names = ", ".join(parameter.name for parameter in kernel.parameters)
     core = re.search(r"func_core_type<(\w+)>", kernel.attributes)
-    return Program(
+    return TranslatedKernel(
         kernel.name,
         f"def {ENTRY}(machine, {names}):\n" + "\n".join(body.lines) + "\n",
         kernel.parameters,
@@ -103,26 +103,26 @@ def _functions(text: str) -> list[_Function]:
 
 
 def _parameters(text: str) -> tuple[Parameter, ...]:
-    """The kernel's own arguments, between what the run time adds: the last three are the grid."""
+    """Declared parameters and those that the run time adds; the last three are the grid."""
     found = []
-    for name, kind, attributes in _PARAMETER.findall(text):
-        memref = _MEMREF.fullmatch(kind)
+    for name, type_, attributes in _PARAMETER.findall(text):
+        memref = _MEMREF.fullmatch(type_)
         role = "system" if "hacc.arg_type" in attributes else "tensor" if memref else "scalar"
         found.append(Parameter(_name(name), memref[2] if memref else "", role))
     return (*found[:-3], *(parameter._replace(role="grid") for parameter in found[-3:]))
 
 
 class _Region(NamedTuple):
-    """A part between braces."""
+    """An open region of structured control flow."""
 
     yielded: tuple[str, ...]
-    """What scf.yield gives values to."""
+    """Names that scf.yield assigns."""
     results: tuple[str, ...]
-    """What has these values behind a loop."""
+    """Names that get these values after a loop."""
 
 
 class _Body:
-    """Collects Python lines. Scalar operations are counted, and charged before the next call."""
+    """The Python lines of a kernel. Scalar operations are charged before the next library call."""
 
     def __init__(self, maps: dict[str, re.Match[str]]) -> None:
         self.lines: list[str] = []
@@ -154,31 +154,31 @@ class _Body:
             self._emit(f"machine.pipes.scalar({count})", scalar=False)
 
     def _operation(self, name: str, results: tuple[str, ...], text: str) -> None:
-        dialect, _, kind = name.rpartition(".")
+        dialect, _, op = name.rpartition(".")
         if dialect == "arith":
-            self._emit(f"{results[0]} = {_arith(kind, text)}")
+            self._emit(f"{results[0]} = {_arith(op, text)}")
         elif dialect == "math":
-            self._emit(f"{results[0]} = machine.math({kind!r}, {_operands(text)})")
+            self._emit(f"{results[0]} = machine.math({op!r}, {_operands(text)})")
         elif dialect == "affine":
-            self._emit(f"{results[0]} = {self._affine(kind, text)}")
+            self._emit(f"{results[0]} = {self._affine(op, text)}")
         elif dialect == "memref":
-            self._memref(kind, results, text)
+            self._memref(op, results, text)
         elif dialect == "hivm.hir":
-            self._hivm(kind, results, text)
+            self._hivm(op, results, text)
         elif dialect == "scf":
-            self._scf(kind, results, text)
-        elif kind == "call":
+            self._scf(op, results, text)
+        elif op == "call":
             self._call(text)
-        elif kind == "return":
+        elif op == "return":
             self._charge()
         else:
             raise Untranslatable(name)
-        if kind == "select" and "memref<" in text:
+        if op == "select" and "memref<" in text:
             self.doubled += 1
 
-    def _affine(self, kind: str, text: str) -> str:
+    def _affine(self, op: str, text: str) -> str:
         found = re.match(r"affine\.\w+ (#map\d*)\(([^)]*)\)(?:\[([^\]]*)\])?", text)
-        if found is None or kind not in ("apply", "min", "max"):
+        if found is None or op not in ("apply", "min", "max"):
             raise Untranslatable(text[:120])
         _, dimensions, symbols, results = self._maps[found[1]].groups()
         names = [n.strip() for part in (dimensions, symbols) if part for n in part.split(",")]
@@ -187,68 +187,68 @@ class _Body:
             raise Untranslatable(f"the map {results[:80]}")
         value = results.replace("floordiv", "//").replace("mod", "%")
         value = re.sub(r"\b([ds]\d+)\b", lambda m: given[names.index(m[1])], value)
-        return f"{kind}({value})" if kind != "apply" else f"({value})"
+        return f"{op}({value})" if op != "apply" else f"({value})"
 
-    def _memref(self, kind: str, results: tuple[str, ...], text: str) -> None:
+    def _memref(self, op: str, results: tuple[str, ...], text: str) -> None:
         source = _VALUE.search(text)
         if source is None:
             raise Untranslatable(text[:120])
         view = _name(source[1])
-        if kind == "cast":
+        if op == "cast":
             self._emit(f"{results[0]} = {view}", scalar=False)
-        elif kind == "reinterpret_cast":
+        elif op == "reinterpret_cast":
             parts = re.search(r"offset: \[(.*?)\], sizes: \[(.*?)\], strides: \[(.*?)\]", text)
             assert parts is not None
             offset, sizes, strides = (_tuple(part) for part in parts.groups())
             self._emit(f"{results[0]} = {view}.reinterpret({offset}[0], {sizes}, {strides})")
-        elif kind == "subview":
+        elif op == "subview":
             parts = re.search(r"\[(.*?)\] \[(.*?)\] \[(.*?)\] :", text)
             assert parts is not None
             offsets, sizes, steps = (_tuple(part) for part in parts.groups())
-            kept = _kept(text)
-            self._emit(f"{results[0]} = {view}.subview({offsets}, {sizes}, {steps}){kept}")
-        elif kind in ("collapse_shape", "expand_shape"):
+            rank = _reduced_rank(text)
+            self._emit(f"{results[0]} = {view}.subview({offsets}, {sizes}, {steps}){rank}")
+        elif op in ("collapse_shape", "expand_shape"):
             groups = re.search(r"(\[\[.*?\]\])", text)
             assert groups is not None
             nested = re.sub(r"\[([\d, ]*)\]", r"(\1,)", groups[1][1:-1])
             shape = re.search(r"output_shape \[(.*?)\]", text)
-            if kind == "collapse_shape":
+            if op == "collapse_shape":
                 self._emit(f"{results[0]} = {view}.collapse(({nested},))")
             elif shape is not None:
                 self._emit(f"{results[0]} = {view}.expand(({nested},), {_tuple(shape[1])})")
-        elif kind in ("load", "store"):
-            self._access(kind, results, text)
+        elif op in ("load", "store"):
+            self._access(op, results, text)
         else:
-            raise Untranslatable(f"memref.{kind}")
+            raise Untranslatable(f"memref.{op}")
 
-    def _access(self, kind: str, results: tuple[str, ...], text: str) -> None:
+    def _access(self, op: str, results: tuple[str, ...], text: str) -> None:
         parts = re.match(r"memref\.\w+ (?:(%[\w-]+), )?(%[\w-]+)\[(.*?)\]", text)
         assert parts is not None
         view, index = _name(parts[2][1:]), _tuple(parts[3])
         self._charge()
-        if kind == "load":
+        if op == "load":
             self._emit(f"{results[0]} = machine.load({view}, {index})")
         else:
             self._emit(f"machine.store({_name(parts[1][1:])}, {view}, {index})")
 
-    def _hivm(self, kind: str, results: tuple[str, ...], text: str) -> None:
-        if kind == "pointer_cast":
+    def _hivm(self, op: str, results: tuple[str, ...], text: str) -> None:
+        if op == "pointer_cast":
             self._pointer(results[0], text)
-        elif kind == "get_block_idx":
+        elif op == "get_block_idx":
             self._emit(f"{results[0]} = machine.block")
-        elif kind in ("set_flag", "wait_flag"):
+        elif op in ("set_flag", "wait_flag"):
             parts = re.search(r"<PIPE_(\w+)>, <PIPE_(\w+)>, (?:<EVENT_ID(\d)>|%([\w-]+))", text)
             assert parts is not None
             event = parts[3] or _name(parts[4])
             self._charge()
-            self._emit(f"machine.pipes.{kind}({parts[1]!r}, {parts[2]!r}, {event})")
-        elif kind == "pipe_barrier":
+            self._emit(f"machine.pipes.{op}({parts[1]!r}, {parts[2]!r}, {event})")
+        elif op == "pipe_barrier":
             pipe = re.search(r"<PIPE_(\w+)>", text)
             assert pipe is not None
             self._charge()
             self._emit(f"machine.pipes.barrier({pipe[1]!r})")
         else:
-            raise Untranslatable(f"hivm.hir.{kind}")
+            raise Untranslatable(f"hivm.hir.{op}")
 
     def _pointer(self, result: str, text: str) -> None:
         parts = re.match(r"hivm\.hir\.pointer_cast\(%([\w-]+)\)(?:\s*\[(.*?)\])? : (.*)$", text)
@@ -256,7 +256,7 @@ class _Body:
         if parts is None or memref is None or "?" in memref[1]:
             raise Untranslatable(text[:120])
         shape = tuple(int(n) for n in memref[1].split("x")[:-1])
-        strides = tuple(map(int, memref[3].split(", "))) if memref[3] else packed(shape)
+        strides = tuple(map(int, memref[3].split(", "))) if memref[3] else row_major_strides(shape)
         space, address = memref[5], _name(parts[1])
         self._emit(
             f"{result} = machine.local({space!r}, {memref[2]!r}, {address}, {shape}, {strides})",
@@ -268,22 +268,22 @@ class _Body:
             end = int(known[1]) + max(1, int((last + 1) * size))
             self.local_bytes[space] = max(self.local_bytes.get(space, 0), end)
 
-    def _scf(self, kind: str, results: tuple[str, ...], text: str) -> None:
-        if kind == "for":
+    def _scf(self, op: str, results: tuple[str, ...], text: str) -> None:
+        if op == "for":
             self._loop(results, text)
-        elif kind == "if":
+        elif op == "if":
             condition = _VALUE.search(text)
             assert condition is not None
             self._charge()
             self._emit(f"if {_name(condition[1])}:")
             self._regions.append(_Region(results, ()))
-        elif kind == "yield":
+        elif op == "yield":
             self._charge()
             values = _operands(text)
             if values:
                 self._emit(f"{', '.join(self._regions[-1].yielded)} = {values}", scalar=False)
         else:
-            raise Untranslatable(f"scf.{kind}")
+            raise Untranslatable(f"scf.{op}")
 
     def _loop(self, results: tuple[str, ...], text: str) -> None:
         parts = re.match(
@@ -305,11 +305,11 @@ class _Body:
         self._charge()
         self._emit(f"machine.call({parts[1]!r}, ({_operands(parts[2])},))", scalar=False)
 
-    def _close(self, other_branch: bool) -> None:
+    def _close(self, has_else: bool) -> None:
         self._charge()
         self._emit("pass", scalar=False)
         region = self._regions.pop()
-        if other_branch:
+        if has_else:
             self._emit("else:", scalar=False)
             self._regions.append(region)
         elif region.results:
@@ -337,7 +337,7 @@ def _name(value: str) -> str:
 
 
 def _results(text: str) -> tuple[str, ...]:
-    """Of `%7` or of `%7:2`."""
+    """Names of the results `%7` or `%7:2`."""
     if not text:
         return ()
     name, _, count = text[1:].partition(":")
@@ -349,50 +349,50 @@ def _operands(text: str) -> str:
 
 
 def _tuple(text: str) -> str:
-    """A list of numbers and values, as Python's tuple."""
+    """A list of numbers and values as a Python tuple."""
     parts = [part.strip() for part in text.split(",")] if text.strip() else []
     return "(" + "".join(f"{_name(p[1:]) if p[0] == '%' else int(p)}, " for p in parts) + ")"
 
 
-def _arith(kind: str, text: str) -> str:
+def _arith(op: str, text: str) -> str:
     values = [_name(value) for value in _VALUE.findall(text.partition(" : ")[0])]
-    if kind == "constant":
+    if op == "constant":
         return _constant(text)
-    if kind in _INFIX:
-        return f"{values[0]} {_INFIX[kind]} {values[1]}"
-    if kind in _CALLED:
-        return f"{_CALLED[kind]}({values[0]}, {values[1]})"
-    if kind in ("cmpi", "cmpf"):
+    if op in _INFIX:
+        return f"{values[0]} {_INFIX[op]} {values[1]}"
+    if op in _CALLED:
+        return f"{_CALLED[op]}({values[0]}, {values[1]})"
+    if op in ("cmpi", "cmpf"):
         predicate = text.split()[1].rstrip(",")
         if predicate in _COMPARE:
             return f"{values[0]} {_COMPARE[predicate]} {values[1]}"
-    if kind == "select":
+    if op == "select":
         return f"{values[1]} if {values[0]} else {values[2]}"
-    if kind in _SAME:
+    if op in _SAME:
         return f"int({values[0]})" if text.endswith("i64") else values[0]
-    if kind in ("sitofp", "uitofp", "truncf"):
+    if op in ("sitofp", "uitofp", "truncf"):
         return f"machine.number({values[0]}, {text.split()[-1]!r})"
-    if kind in ("fptosi", "fptoui"):
+    if op in ("fptosi", "fptoui"):
         return f"int({values[0]})"
-    if kind == "negf":
+    if op == "negf":
         return f"-{values[0]}"
-    raise Untranslatable(f"arith.{kind}")
+    raise Untranslatable(f"arith.{op}")
 
 
 def _constant(text: str) -> str:
-    value, _, kind = text.removeprefix("arith.constant ").partition(" : ")
+    value, _, dtype = text.removeprefix("arith.constant ").partition(" : ")
     if value in ("true", "false"):
         return value.capitalize()
-    if kind in _FLOATS and re.fullmatch(r"0x[0-9A-F]+", value):
-        return f"machine.from_bits({value}, {kind!r})"
-    if kind in _FLOATS and re.fullmatch(r"-?\d+\.\d+(?:[eE][+-]?\d+)?", value):
-        return f"machine.number({value}, {kind!r})"
+    if dtype in _FLOATS and re.fullmatch(r"0x[0-9A-F]+", value):
+        return f"machine.from_bits({value}, {dtype!r})"
+    if dtype in _FLOATS and re.fullmatch(r"-?\d+\.\d+(?:[eE][+-]?\d+)?", value):
+        return f"machine.number({value}, {dtype!r})"
     if re.fullmatch(r"-?\d+", value):
         return value
     raise Untranslatable(text[:120])
 
 
-def _kept(text: str) -> str:
-    """Where a subview drops dimensions of size 1: how many of them stay."""
+def _reduced_rank(text: str) -> str:
+    """The call that drops unit dimensions, where a subview has fewer than its source."""
     source, target = (found[1].count("x") for found in _MEMREF.finditer(text))
-    return "" if source == target else f".keep({target})"
+    return "" if source == target else f".reduce_rank({target})"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from kernelmill.generators.composer.graph import Extent, Graph, Source, Symbol
-from kernelmill.tasks.task import Task
+from kernelmill.records.task import Task
 
 _HEAD = """import ctypes
 import pathlib

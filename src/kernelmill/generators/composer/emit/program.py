@@ -24,7 +24,7 @@ from kernelmill.generators.composer.values import (
     Contract,
     Value,
 )
-from kernelmill.tasks.task import Task
+from kernelmill.records.task import Task
 
 RUNTIME = files("kernelmill.generators.composer") / "runtime"
 _STANDARD = ("algorithm", "cmath", "cstdint", "limits", "omp.h", "utility")

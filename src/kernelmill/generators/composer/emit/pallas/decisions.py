@@ -4,7 +4,7 @@ Some choices are wrong for some tasks, and the tool chain says so: blocks that a
 tile, blocks that do not fit, products too coarse for the error budget.
 """
 
-from kernelmill.generators.composer.decisions import Catalogue, Decision
+from kernelmill.records.decisions import Catalogue, Decision
 
 CATALOGUE: Catalogue = {
     "fuse": Decision(

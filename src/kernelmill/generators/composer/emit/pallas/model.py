@@ -25,8 +25,8 @@ from kernelmill.generators.composer.emit.pallas.tensors import (
 )
 from kernelmill.generators.composer.emit.triton.code import host
 from kernelmill.generators.composer.graph import Graph, Source
-from kernelmill.syntax import parse
-from kernelmill.tasks.task import Task
+from kernelmill.records.task import Task
+from kernelmill.syntax import parse_python
 
 _RUNTIME = "kernelmill.generators.composer.emit.pallas"
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -157,7 +157,7 @@ def _runtime() -> dict[str, str]:
     text = (files(_RUNTIME) / "runtime" / "functions.py").read_text()
     return {
         item.name: ast.get_source_segment(text, item) or ""
-        for item in parse(text).body
+        for item in parse_python(text).body
         if isinstance(item, ast.FunctionDef)
     }
 

@@ -6,7 +6,7 @@ from kernelmill.generators.composer.emit.pallas.lowering import Lowering
 from kernelmill.generators.composer.emit.pallas.model import Model
 from kernelmill.generators.composer.emit.pallas.turning import as_kept
 from kernelmill.generators.composer.graph import Graph
-from kernelmill.tasks.task import Task
+from kernelmill.records.task import Task
 
 
 class PallasProgram:

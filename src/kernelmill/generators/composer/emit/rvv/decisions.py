@@ -3,7 +3,8 @@
 from typing import Any
 
 from kernelmill.generators.composer.decisions import CATALOGUE as CPP
-from kernelmill.generators.composer.decisions import Catalogue, Decision, Plan
+from kernelmill.generators.composer.decisions import Plan
+from kernelmill.records.decisions import Catalogue, Decision
 
 CATALOGUE: Catalogue = {
     "fuse": CPP["fuse"],

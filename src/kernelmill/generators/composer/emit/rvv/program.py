@@ -12,7 +12,7 @@ from kernelmill.generators.composer.emit.rvv.decisions import OneThread
 from kernelmill.generators.composer.emit.rvv.loops import directed
 from kernelmill.generators.composer.graph import Graph, Symbol
 from kernelmill.generators.composer.values import CTYPES, Attention, Buffer, Contract, Value
-from kernelmill.tasks.task import Task
+from kernelmill.records.task import Task
 
 _RUNTIME = files("kernelmill.generators.composer") / "emit" / "rvv" / "runtime"
 _POLYNOMIALS = re.compile(

@@ -1,6 +1,6 @@
 """The decisions of a kernel in Triton."""
 
-from kernelmill.generators.composer.decisions import Catalogue, Decision
+from kernelmill.records.decisions import Catalogue, Decision
 
 CATALOGUE: Catalogue = {
     "fuse": Decision(

@@ -12,8 +12,8 @@ from kernelmill.generators.composer.emit.triton.launch import Launch
 from kernelmill.generators.composer.graph import Graph, Real, Source
 from kernelmill.generators.composer.index import product
 from kernelmill.generators.composer.values import Buffer
-from kernelmill.syntax import parse
-from kernelmill.tasks.task import Task
+from kernelmill.records.task import Task
+from kernelmill.syntax import parse_python
 
 _RUNTIME = "kernelmill.generators.composer.emit.triton"
 _WIDE = 1 << 31
@@ -169,7 +169,7 @@ def _runtime() -> dict[str, str]:
     text = (files(_RUNTIME) / "runtime" / "functions.py").read_text()
     return {
         item.name: f"@triton.jit\n{ast.get_source_segment(text, item)}"
-        for item in parse(text).body
+        for item in parse_python(text).body
         if isinstance(item, ast.FunctionDef)
     }
 

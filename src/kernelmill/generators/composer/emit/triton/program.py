@@ -20,7 +20,7 @@ from kernelmill.generators.composer.lowering.attention import in_products
 from kernelmill.generators.composer.lowering.contractions import summed_products
 from kernelmill.generators.composer.storing import Storing, reaches
 from kernelmill.generators.composer.values import Apart, Attention, Buffer, Contract, Reduce, Value
-from kernelmill.tasks.task import Task
+from kernelmill.records.task import Task
 
 
 class TritonProgram(Storing):

@@ -26,8 +26,8 @@ class Model(nn.Module):
         qkv = self.qkv(tiles).unflatten(-1, (3, self.heads, -1))
         q, k, v = qkv.permute(2, 0, 3, 1, 4)
 
-        cell = torch.arange(window * window, device=x.device)
-        row, column = cell // window, cell % window
+        sandbox = torch.arange(window * window, device=x.device)
+        row, column = sandbox // window, sandbox % window
         down = row[:, None] - row[None, :] + window - 1
         across = column[:, None] - column[None, :] + window - 1
         scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1]) + self.bias[:, down, across]

@@ -1,0 +1,81 @@
+"""Programs that run a compiler. Used inside sandboxes only."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from kernelmill.sandbox.channel import Channel
+
+_MAX_OUTPUT = 200_000
+_LINKER_SECTIONS = (".init:", ".fini:", ".plt:", ".plt.got:", ".plt.sec:")
+_FORBIDDEN = re.compile(
+    r"\t((?:bnd )?(?:call\w*|lcall)\s+\*(?!0x[0-9a-f]+\(%rip\)).*|blr\s.*"
+    r"|syscall|sysenter|int\s+\$0x80|svc\s.*|rdtscp?|rdpmc|xbegin.*)$",
+    re.MULTILINE,
+)
+
+
+def compile_sources(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
+    """Entry: write the sources, run the command, send back the library."""
+    folder = Path(scratch) / "build"
+    for name, text in arguments["files"].items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    channel.receive()
+    done = subprocess.run(
+        arguments["command"], cwd=folder, capture_output=True, stdin=subprocess.DEVNULL
+    )
+    output = done.stderr[:_MAX_OUTPUT].decode(errors="replace")
+    library = folder / arguments["library"]
+    if done.returncode != 0 or not library.is_file():
+        channel.send({"status": done.returncode or 1, "output": output, "instructions": []})
+        return
+    found = _forbidden_instructions(library) if arguments["disassembled"] else []
+    body = {"status": 0, "output": output, "instructions": found}
+    channel.send(body, (os.open(library, os.O_RDONLY),))
+
+
+def _forbidden_instructions(library: Path) -> list[str]:
+    """Instructions that no kernel needs: calls through registers, system calls, clocks."""
+    command = ["objdump", "-d", "--no-show-raw-insn", str(library)]
+    listing = subprocess.run(command, capture_output=True, text=True).stdout
+    found: set[str] = set()
+    for part in listing.split("Disassembly of section ")[1:]:
+        if not part.startswith(_LINKER_SECTIONS):
+            found |= {" ".join(match[1].split()) for match in _FORBIDDEN.finditer(part)}
+    return sorted(found)
+
+
+def _listed(value: Any) -> list[Any]:
+    return [value] if isinstance(value, str) else list(value or [])
+
+
+def record_extension(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
+    """Entry: import a candidate that calls `load_inline`, and send back the call's arguments."""
+    from torch.utils import cpp_extension
+
+    class Recorded(Exception):
+        pass
+
+    call: dict[str, Any] = {}
+
+    def record(name: str, cpp_sources: Any, functions: Any = None, **options: Any) -> None:
+        cuda_sources = _listed(options.get("cuda_sources"))
+        if cuda_sources and not arguments["with_cuda"]:
+            raise ValueError("cuda_sources: the cpp backend builds C++ only")
+        sources, names = _listed(cpp_sources), _listed(functions)
+        call.update(name=name, sources=sources, cuda_sources=cuda_sources, functions=names)
+        raise Recorded
+
+    cpp_extension.load_inline = record  # type: ignore[assignment]
+    channel.receive()
+    try:
+        exec(compile(arguments["source"], "model.py", "exec"), {"__name__": "candidate_model"})
+    except Recorded:
+        pass
+    except BaseException as error:  # the candidate's own code may raise anything
+        call["error"] = f"{type(error).__name__}: {error}"
+    channel.send(call)

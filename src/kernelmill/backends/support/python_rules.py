@@ -1,0 +1,435 @@
+"""Static rules on a candidate's Python: it may allocate tensors and launch kernels, no more.
+
+The rules are an allow-list: model.py needs very little of Python, and a finding on anything else
+says what to do instead. They are not the defence: a candidate that gets past them still runs in a
+sandbox, and is judged and profiled from outside.
+"""
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kernelmill.backends.base import RuleFinding
+from kernelmill.syntax import parse_python
+
+_MODULES = frozenset({"__future__", "ctypes", "math", "pathlib", "torch", "torch.nn", "typing"})
+_TORCH = frozenset(
+    """Tensor Size device dtype empty empty_like empty_strided zeros zeros_like no_grad
+    inference_mode float float16 float32 float64 bfloat16 half double int8 int16 int32 int64 uint8
+    long int bool nn contiguous_format channels_last get_num_threads""".split()
+)
+_TORCH_IN_CONSTRUCTOR = frozenset("arange full ones rand randn tensor".split())
+"""Functions for the initial values of parameters and buffers."""
+_CTYPES = frozenset(
+    """CDLL POINTER Structure byref c_bool c_char c_double c_float c_int c_int16 c_int32 c_int64
+    c_int8 c_long c_longlong c_size_t c_ssize_t c_uint c_uint16 c_uint32 c_uint64 c_uint8
+    c_void_p""".split()
+)
+_BUILTINS = frozenset(
+    """abs all any bool dict divmod enumerate float int isinstance len list max min print range
+    reversed round set slice sorted str sum super tuple zip AssertionError NotImplementedError
+    RuntimeError TypeError ValueError""".split()
+)
+_METHODS = frozenset(
+    """append as_strided contiguous count data_ptr detach dim element_size expand expand_as extend
+    flatten format index is_contiguous items join keys movedim narrow ndimension nelement new_empty
+    new_zeros numel permute reshape select size squeeze storage_offset stride t transpose unflatten
+    unsqueeze values view with_name __init__""".split()
+)
+_MODULE_METHODS = frozenset("add_module register_buffer register_parameter".split())
+_ATTRIBUTES = frozenset(
+    """T affine argtypes bias data device dilation dtype elementwise_affine embedding_dim eps groups
+    hidden_size in_channels in_features is_contiguous itemsize kernel_size layout mT momentum name
+    nbytes ndim normalized_shape num_embeddings num_features num_groups num_heads out_channels
+    out_features output_padding padding parent requires_grad restype running_mean running_var shape
+    stride weight""".split()
+)
+_LIBRARY_LOADS = frozenset(
+    f"ctypes.CDLL({argument})"
+    for path in ("pathlib.Path(__file__)", "Path(__file__)")
+    for place in (f"{path}.with_name('kernel.so')", f"{path}.parent / 'kernel.so'")
+    for argument in (place, f"str({place})")
+)
+_DECORATORS = frozenset(
+    "staticmethod property torch.no_grad() torch.inference_mode() torch.no_grad".split()
+)
+_BASES = frozenset("nn.Module torch.nn.Module ctypes.Structure".split())
+_IN_THE_KERNEL = "compute it in the kernel"
+_PLAINLY = "model.py allocates outputs and calls the kernel: write it plainly"
+
+
+class EmbeddedLanguage(NamedTuple):
+    """A kernel language embedded in Python."""
+
+    modules: dict[str, frozenset[str]]
+    """Module -> its names that host code may use."""
+    decorators: frozenset[str]
+    """Decorators that make a function a kernel, whose body never runs as Python."""
+    extra_decorators: frozenset[str]
+    """Further decorators that a kernel may have, such as an autotuner."""
+
+
+class PythonRules:
+    """The rules of one backend on Python files."""
+
+    def __init__(
+        self,
+        extra_imports: frozenset[str] = frozenset(),
+        language: EmbeddedLanguage | None = None,
+        expressions: frozenset[str] = frozenset(),
+    ) -> None:
+        """Allow `extra_imports` ("module.name"), and `expressions` that are spelled exactly so."""
+        self._extra_imports = extra_imports
+        self._language = language or EmbeddedLanguage({}, frozenset(), frozenset())
+        self._expressions = expressions
+
+    def check(self, source: str, file: str) -> list[RuleFinding]:
+        try:
+            tree = parse_python(source)
+            checker = _Checker(tree, file, self._extra_imports, self._language, self._expressions)
+            return list(checker.findings())
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            return [RuleFinding("syntax", file, f"not valid Python: {error}", "fix the syntax")]
+
+
+def library_functions(source: str) -> set[str]:
+    """Names of the functions that model.py uses from the libraries it loads."""
+    tree = parse_python(source)
+    libraries = _library_names(tree)
+    return {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and _own_name(node.value) in libraries
+    }
+
+
+class _Checker:
+    """The findings in one file."""
+
+    def __init__(
+        self,
+        tree: ast.Module,
+        file: str,
+        extra_imports: frozenset[str],
+        language: EmbeddedLanguage,
+        expressions: frozenset[str],
+    ) -> None:
+        self._tree = tree
+        self._file = file
+        self._extra_imports = extra_imports
+        self._language = language
+        kernels = _kernels(tree, language)
+        self._kernels = {kernel.name for kernel in kernels}
+        self._kernel_nodes = {id(kernel) for kernel in kernels}
+        unchecked: list[ast.AST] = [part for kernel in kernels for part in kernel.body]
+        unchecked += [n for n in ast.walk(tree) if expressions and _is_one_of(n, expressions)]
+        self._unchecked = {id(inner) for part in unchecked for inner in ast.walk(part)}
+        self._modules: dict[str, str] = {}
+        """Name -> the module that it is bound to."""
+        self._callable: set[str] = set(_BUILTINS)
+        self._libraries = _library_names(tree)
+        self._aliases = _library_aliases(tree, self._libraries)
+        self._constructors = {
+            id(inner) for f in _functions(tree) if f.name == "__init__" for inner in ast.walk(f)
+        }
+
+    def findings(self) -> Iterator[RuleFinding]:
+        yield from self._imports()
+        defined = [n for n in self._tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)]
+        self._callable |= {node.name for node in defined}
+        models = [
+            n for n in self._tree.body if isinstance(n, ast.ClassDef) and n.name == "ModelNew"
+        ]
+        if not models:
+            instead = "define class ModelNew(nn.Module)"
+            yield self._finding("no-model", self._tree, "ModelNew is not defined", instead)
+            return
+        for node in ast.walk(self._tree):
+            if id(node) not in self._unchecked:
+                yield from self._statement(node)
+                yield from self._expression(node)
+        for function in _functions(self._tree):
+            if id(function) not in self._kernel_nodes:
+                yield from self._state(function)
+        yield from self._shadowing()
+
+    def _finding(self, rule: str, node: ast.AST, what: str, instead: str) -> RuleFinding:
+        return RuleFinding(rule, f"{self._file}:{getattr(node, 'lineno', 1)}", what, instead)
+
+    def _shadowing(self) -> Iterator[RuleFinding]:
+        """The decorators that make a function a kernel must not be redefined."""
+        words = {module.partition(".")[0] for module in self._language.modules}
+        for node in ast.walk(self._tree):
+            if words & _bound_names(node):
+                instead = "import it plainly, and leave its name alone"
+                yield self._finding(
+                    "shadowing", node, "redefines the name of its kernel language", instead
+                )
+
+    def _imports(self) -> Iterator[RuleFinding]:
+        modules = _MODULES | self._language.modules.keys()
+        allowed = ", ".join(sorted(modules - {"__future__"}))
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    bound = alias.asname or alias.name.partition(".")[0]
+                    self._modules[bound] = alias.name if alias.asname else bound
+                    if alias.name not in modules:
+                        instead = f"import only {allowed}"
+                        yield self._finding("import", node, f"imports {alias.name}", instead)
+            elif isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    yield from self._import_from(node, alias)
+
+    def _import_from(self, node: ast.ImportFrom, alias: ast.alias) -> Iterator[RuleFinding]:
+        module, name = node.module or "", alias.name
+        bound, full = alias.asname or name, f"{module}.{name}"
+        fine = not node.level and (
+            full in self._extra_imports
+            or full in ("torch.nn", "torch.Tensor", "pathlib.Path")
+            or module == "__future__"
+            or (module == "ctypes" and name in _CTYPES)
+            or (module == "math" and not name.startswith("_"))
+            or (module in ("typing", "torch.nn") and name[:1].isupper())
+            or full in self._language.modules
+            or name in self._language.modules.get(module, ())
+        )
+        if not fine:
+            yield self._finding("import", node, f"imports {full}", _PLAINLY)
+        if full == "torch.nn" or full in self._language.modules:
+            self._modules[bound] = full
+        elif fine:
+            self._callable.add(bound)
+
+    def _statement(self, node: ast.AST) -> Iterator[RuleFinding]:
+        if isinstance(node, ast.Try | ast.TryStar):
+            instead = "let errors show: a fallback is not a kernel"
+            yield self._finding("fallback", node, "try/except", instead)
+        elif isinstance(node, ast.Global | ast.Nonlocal):
+            instead = "compute from the arguments alone"
+            yield self._finding("state", node, "keeps state outside the call", instead)
+        elif isinstance(node, ast.Lambda) and self._language.decorators:
+            pass  # a grid that depends on the autotuner's choice
+        elif isinstance(node, ast.With | ast.AsyncWith | ast.Lambda | ast.AsyncFunctionDef):
+            unneeded = type(node).__name__.lower()
+            yield self._finding("unneeded", node, f"uses {unneeded}", _PLAINLY)
+        elif isinstance(node, ast.ClassDef):
+            yield from self._class(node)
+        elif isinstance(node, ast.FunctionDef):
+            for decorator in node.decorator_list:
+                if id(node) in self._kernel_nodes and self._is_kernel_decorator(decorator):
+                    continue
+                if ast.unparse(decorator) not in _DECORATORS:
+                    what = f"decorates with {ast.unparse(decorator)}"
+                    yield self._finding("unneeded", node, what, _PLAINLY)
+
+    def _is_kernel_decorator(self, decorator: ast.expr) -> bool:
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        return ast.unparse(called) in self._language.decorators | self._language.extra_decorators
+
+    def _class(self, node: ast.ClassDef) -> Iterator[RuleFinding]:
+        bases = ", ".join(ast.unparse(base) for base in node.bases)
+        if bases not in _BASES or node.keywords or node.decorator_list:
+            instead = "inherit from nn.Module and nothing else"
+            what = f"{node.name} inherits from {bases or 'nothing'}"
+            yield self._finding("base-class", node, what, instead)
+        methods = {n.name for n in node.body if isinstance(n, ast.FunctionDef)}
+        for name in sorted(methods):
+            if name.startswith("__") and name != "__init__":
+                instead = "define __init__, forward and helpers of your own"
+                yield self._finding("override", node, f"{node.name} defines {name}", instead)
+        if node.name == "ModelNew" and "forward" not in methods:
+            yield self._finding("no-forward", node, "ModelNew has no forward", "define forward")
+
+    def _expression(self, node: ast.AST) -> Iterator[RuleFinding]:
+        if isinstance(node, ast.Name):
+            hidden = node.id.startswith("__") and node.id != "__file__"
+            if hidden or node.id in _DANGEROUS:
+                yield self._finding("forbidden-name", node, f"uses {node.id}", _PLAINLY)
+        elif isinstance(node, ast.Attribute):
+            yield from self._attribute(node)
+        elif isinstance(node, ast.Call):
+            yield from self._call(node)
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            yield self._finding("framework-compute", node, "uses @", _IN_THE_KERNEL)
+
+    def _attribute(self, node: ast.Attribute) -> Iterator[RuleFinding]:
+        owner, name = _own_name(node.value), node.attr
+        module = self._modules.get(owner) if isinstance(node.value, ast.Name) else None
+        if module is None and ast.unparse(node.value) == "torch.nn":
+            module = "torch.nn"
+        if name.startswith("__") and name != "__init__":
+            yield self._finding("internals", node, f"reaches for {name}", _PLAINLY)
+        elif module is not None:
+            yield from self._module_attribute(node, module)
+        elif not self._is_own(node) and name not in _METHODS | _ATTRIBUTES | _MODULE_METHODS:
+            instead = f"{_IN_THE_KERNEL}, or {_PLAINLY}"
+            yield self._finding("framework-compute", node, f"uses .{name}", instead)
+
+    def _is_own(self, node: ast.Attribute) -> bool:
+        """Whether it belongs to self, to a library the candidate loads, or to a function of one."""
+        of_self = isinstance(node.value, ast.Name) and node.value.id == "self"
+        own = self._libraries | self._aliases
+        return of_self or _own_name(node.value) in self._libraries or _root_name(node) in own
+
+    def _module_attribute(self, node: ast.Attribute, module: str) -> Iterator[RuleFinding]:
+        name, what = node.attr, f"uses {ast.unparse(node)}"
+        constructing = id(node) in self._constructors
+        if module == "torch":
+            allowed = _TORCH | _TORCH_IN_CONSTRUCTOR if constructing else _TORCH
+            if name not in allowed:
+                yield self._finding("framework-compute", node, what, _IN_THE_KERNEL)
+        elif module == "torch.nn":
+            if not name[:1].isupper():
+                yield self._finding("framework-compute", node, what, _IN_THE_KERNEL)
+            elif name not in ("Module", "Parameter") and not constructing:
+                instead = "hold parameters in __init__, compute in the kernel"
+                yield self._finding("framework-layer", node, what, instead)
+        elif module in self._language.modules:
+            if name not in self._language.modules[module]:
+                yield self._finding("kernel-language", node, what, _PLAINLY)
+        elif module == "ctypes" and name not in _CTYPES:
+            yield self._finding("ctypes", node, what, "call functions of kernel.so, no more")
+        elif module == "pathlib" and name != "Path":
+            yield self._finding("import", node, what, _PLAINLY)
+        elif name.startswith("_") or (module == "typing" and not name[:1].isupper()):
+            yield self._finding("internals", node, what, _PLAINLY)
+
+    def _call(self, node: ast.Call) -> Iterator[RuleFinding]:
+        function, called = node.func, ast.unparse(node.func)
+        if called in ("ctypes.CDLL", "CDLL"):
+            if ast.unparse(node) not in _LIBRARY_LOADS:
+                instead = 'load str(pathlib.Path(__file__).with_name("kernel.so"))'
+                yield self._finding("foreign-library", node, f"calls {ast.unparse(node)}", instead)
+        elif isinstance(function, ast.Name):
+            if function.id not in self._callable | self._aliases:
+                yield self._finding("indirect-call", node, f"calls {called}", _PLAINLY)
+        elif isinstance(function, ast.Subscript) and _own_name(function.value) in self._kernels:
+            pass  # a launch: kernel[grid](...)
+        elif not isinstance(function, ast.Attribute):
+            yield self._finding("indirect-call", node, f"calls {called}", _PLAINLY)
+        elif isinstance(function.value, ast.Name) and function.value.id == "self":
+            own = {f.name for f in _functions(self._tree)} | self._aliases | self._libraries
+            if function.attr not in own | _MODULE_METHODS:
+                instead = "a layer may hold parameters; pass their data_ptr() to the kernel"
+                yield self._finding("framework-layer", node, f"calls {called}", instead)
+
+    def _state(self, function: ast.FunctionDef) -> Iterator[RuleFinding]:
+        """State that outlives a call: attributes, module variables, default arguments."""
+        defaults = (*function.args.defaults, *function.args.kw_defaults)
+        if any(isinstance(d, ast.List | ast.Dict | ast.Set | ast.Call) for d in defaults):
+            instead = "compute from the arguments alone"
+            yield self._finding("state", function, "has a mutable default argument", instead)
+        if function.name == "__init__":
+            return
+        arguments = {a.arg for a in (*function.args.args, *function.args.kwonlyargs)} - {"self"}
+        local = arguments | {
+            n.id
+            for n in ast.walk(function)
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        }
+        for node in ast.walk(function):
+            what = _state_change(node, local)
+            if what:
+                instead = "keep nothing between calls"
+                yield self._finding("state", node, f"{what} in {function.name}", instead)
+
+
+def _state_change(node: ast.AST, local: set[str]) -> str:
+    """The change that a node makes to something that outlives the call; empty if none."""
+    if not isinstance(node, ast.Attribute | ast.Subscript):
+        return ""
+    mine = _root_name(node) in local
+    if isinstance(node.ctx, ast.Store | ast.Del):
+        return "" if mine and isinstance(node, ast.Subscript) else f"changes {ast.unparse(node)}"
+    if isinstance(node, ast.Attribute) and node.attr in ("append", "extend") and not mine:
+        return f"adds to {ast.unparse(node.value)}"
+    return ""
+
+
+_DANGEROUS = frozenset(
+    """eval exec compile open globals locals vars getattr setattr delattr input breakpoint type
+    memoryview object classmethod iter next map filter""".split()
+)
+
+
+def _kernels(tree: ast.Module, language: EmbeddedLanguage) -> list[ast.FunctionDef]:
+    return [
+        node
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+        and any(
+            ast.unparse(d.func if isinstance(d, ast.Call) else d) in language.decorators
+            for d in node.decorator_list
+        )
+    ]
+
+
+def kernel_names(source: str, language: EmbeddedLanguage) -> tuple[str, ...]:
+    """Names of the kernels that a module defines."""
+    return tuple(kernel.name for kernel in _kernels(parse_python(source), language))
+
+
+def _bound_names(node: ast.AST) -> set[str]:
+    """Names that a node binds, other than by a plain import."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {node.name}
+    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+        return {node.id}
+    if isinstance(node, ast.arg):
+        return {node.arg}
+    if isinstance(node, ast.alias):
+        return {node.asname or ""}
+    if isinstance(node, ast.ImportFrom):
+        return {alias.asname or alias.name for alias in node.names}
+    return set()
+
+
+def _is_one_of(node: ast.AST, expressions: frozenset[str]) -> bool:
+    return isinstance(node, ast.Attribute | ast.Call) and ast.unparse(node) in expressions
+
+
+def _functions(tree: ast.AST) -> list[ast.FunctionDef]:
+    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+
+
+def _root_name(node: ast.AST) -> str:
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _own_name(node: ast.AST) -> str:
+    """The name of a variable or of an attribute of self."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return node.attr if node.value.id == "self" else ""
+    return ""
+
+
+def _assigned(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if name := _own_name(target):
+                    yield name, node.value
+
+
+def _library_names(tree: ast.AST) -> set[str]:
+    """Variables (or attributes of self) that hold a loaded library or extension."""
+    loads = ("ctypes.CDLL", "CDLL", "load_inline")
+    return {
+        name
+        for name, value in _assigned(tree)
+        if isinstance(value, ast.Call) and ast.unparse(value.func) in loads
+    }
+
+
+def _library_aliases(tree: ast.AST, libraries: set[str]) -> set[str]:
+    """Variables that hold a function of a library: `run = _lib.run`."""
+    return {
+        name
+        for name, value in _assigned(tree)
+        if isinstance(value, ast.Attribute) and _own_name(value.value) in libraries
+    }

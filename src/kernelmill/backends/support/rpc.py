@@ -1,0 +1,42 @@
+"""Typed requests to a program in a sandbox, from the judge's side."""
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from kernelmill.sandbox import Sandbox, SandboxProtocolError
+from kernelmill.sandbox.channel import close_files
+from kernelmill.sandbox.serving import ProgramFailed
+
+_Answer = TypeVar("_Answer")
+
+
+class InsideFailed(Exception):
+    """The program in a sandbox reports an exception."""
+
+    def __init__(self, failed: ProgramFailed) -> None:
+        self.failed = failed
+        super().__init__(f"{failed.error}: {failed.message}")
+
+
+def ask(
+    sandbox: Sandbox, body: dict[str, Any], answer_type: type[_Answer], seconds: float, *files: int
+) -> _Answer:
+    """Send a request and close any files that come back. Raises InsideFailed or SandboxFailure."""
+    answer, received = ask_for_files(sandbox, body, answer_type, seconds, *files)
+    close_files(received)
+    return answer
+
+
+def ask_for_files(
+    sandbox: Sandbox, body: dict[str, Any], answer_type: type[_Answer], seconds: float, *files: int
+) -> tuple[_Answer, list[int]]:
+    """Send a request; the caller closes the files. Raises InsideFailed or SandboxFailure."""
+    message = sandbox.request(body, seconds, files)
+    try:
+        if message.body.get("type") == "failed":
+            raise InsideFailed(msgspec.convert(message.body, ProgramFailed))
+        return msgspec.convert(message.body, answer_type), message.files
+    except msgspec.ValidationError as error:
+        close_files(message.files)
+        raise SandboxProtocolError(f"a malformed answer: {error}") from error

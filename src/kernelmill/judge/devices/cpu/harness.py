@@ -1,0 +1,176 @@
+"""CPU task harness: references and candidates run on inputs shared through memory files."""
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from kernelmill.backends.base import Built
+from kernelmill.judge.cases import HostCase, HostCaseSet
+from kernelmill.judge.correctness import Correctness, check_correctness
+from kernelmill.judge.devices.cpu.interleaved import InterleavedTiming
+from kernelmill.judge.devices.cpu.roofline import cpu_floor
+from kernelmill.judge.devices.cpu.trials import run_trial, trial_body
+from kernelmill.judge.harness import Harness, Measurement
+from kernelmill.judge.input_ring import InputRing
+from kernelmill.judge.protocol import OutputTensor
+from kernelmill.judge.reference import read_init_arguments, start_reference
+from kernelmill.judge.runner_handle import RunnerHandle, RunnerRaised, attributed_to_reference
+from kernelmill.judge.settings import JudgeSettings
+from kernelmill.judge.spawning import load_candidate, open_sandbox
+from kernelmill.judge.timing import TimedRunner, summarise_latency
+from kernelmill.records.candidate import Candidate
+from kernelmill.records.errors import TaskError
+from kernelmill.records.task import Task
+from kernelmill.sandbox import SandboxFailure, Zygote
+
+_SECONDS = 120.0
+_COMPILE_SECONDS = 300.0
+_BATCH_NANOSECONDS = 8_000_000
+_MOST_SLOTS = 8
+_MOST_RING_BYTES = 512 << 20
+_RUNNER_PRIVATE_BYTES = 128 << 20
+"""Upper estimate of a runner's private memory, on top of the framework pages it shares."""
+_FILES_PER_RUNNER = 4
+
+
+class CpuHarness(Harness[RunnerHandle]):
+    clock = "host clock of the judge; the runner lives only inside it"
+    device = ""
+
+    def __init__(self, task: Task, zygote: Zygote, settings: JudgeSettings) -> None:
+        self.task = task
+        self._zygote = zygote
+        self._settings = settings
+        self._compiled: TimedRunner | None = None
+        self._compiles = True
+        self._references: list[RunnerHandle] = []
+        self.init = read_init_arguments(task, zygote)
+        reference = self._start_reference(compiled=False)
+        self.cases = HostCaseSet(task, reference)
+        self.eager = self._baseline(reference)
+        self.ring = self._make_ring()
+
+    @property
+    def seeds(self) -> list[int]:
+        return self.cases.seeds
+
+    @property
+    def held_bytes(self) -> int:
+        runners = len(self._references) * _RUNNER_PRIVATE_BYTES
+        return self.cases.bytes + self.ring.bytes + runners
+
+    @property
+    def capacity_bytes(self) -> int:
+        return self._settings.harness_bytes
+
+    @property
+    def open_files(self) -> int:
+        return self.cases.files + 2 + len(self._references) * _FILES_PER_RUNNER
+
+    @contextmanager
+    def spawn_runner(self, candidate: Candidate, built: Built) -> Iterator[RunnerHandle]:
+        with open_sandbox(self._zygote, self._settings) as sandbox:
+            yield load_candidate(sandbox, candidate, built, self.init, self._settings)
+
+    def check(self, runner: RunnerHandle, small: bool) -> Correctness:
+        hidden = [case for case in self.cases.trials if case.variant.hidden]
+        return self._check(runner, hidden if small and hidden else self.cases.trials)
+
+    def check_again(self, runner: RunnerHandle) -> Correctness:
+        runner.sandbox.resume()
+        return self._check(runner, self.cases.held_out[1:])
+
+    def _check(self, runner: RunnerHandle, cases: list[HostCase]) -> Correctness:
+        seconds = self._settings.seconds
+        return check_correctness(cases, lambda case, first: run_trial(runner, case, seconds, first))
+
+    def prepare(self, compiled: bool) -> None:
+        self.baselines(compiled)
+
+    def measure(
+        self,
+        runner: RunnerHandle,
+        outputs: list[OutputTensor],
+        built: Built,
+        compiled: bool,
+        repeats: int,
+    ) -> Measurement:
+        timing = InterleavedTiming(
+            TimedRunner(runner, outputs),
+            self.baselines(compiled),
+            self.ring,
+            self.cases.held_out[0],
+            frozenset(built.artefacts),
+            self._settings,
+        )
+        with self._resuming_references():
+            timing.attach()
+            samples = timing.measure(self._settings.rounds, repeats)
+        floor = cpu_floor(self.task, self._settings.threads)
+        latency = summarise_latency(samples, floor, self.ring.slots)
+        return Measurement(latency, samples.profile, None)
+
+    def renew(self) -> None:
+        self.cases.renew()
+
+    def baselines(self, compiled: bool) -> list[TimedRunner]:
+        """Eager, and torch.compile where wanted: compiled on first use, left out where it fails."""
+        if compiled and self._compiled is None and self._compiles:
+            try:
+                reference = self._start_reference(compiled=True)
+                self._compiled = self._baseline(reference, _COMPILE_SECONDS)
+            except TaskError:
+                self._compiles = False
+        chosen = [self._compiled] if compiled and self._compiled is not None else []
+        return [self.eager, *chosen]
+
+    @contextmanager
+    def _resuming_references(self) -> Iterator[None]:
+        """Resume the reference runners at the end: timing stops them."""
+        try:
+            yield
+        finally:
+            with attributed_to_reference():
+                for baseline in (self.eager, self._compiled):
+                    if baseline is not None:
+                        baseline.runner.sandbox.resume()
+
+    def close(self) -> None:
+        for reference in self._references:
+            reference.close()
+        self.cases.close()
+        self.ring.close()
+        self.init.close()
+
+    def _start_reference(self, compiled: bool) -> RunnerHandle:
+        reference = start_reference(self.task, self._zygote, self._settings, compiled)
+        self._references.append(reference)
+        return reference
+
+    def _baseline(self, reference: RunnerHandle, seconds: float = _SECONDS) -> TimedRunner:
+        """Run the reference once, to compile it and to learn its outputs' types and strides."""
+        case = self.cases.held_out[0]
+        body = trial_body(case, poison=[], watched=False)
+        try:
+            done = reference.trial(body, case.given.file, seconds)
+        except (SandboxFailure, RunnerRaised) as error:
+            raise TaskError(f"{self.task.id}: the reference does not run: {error}") from error
+        return TimedRunner(reference, done.tensors)
+
+    def _make_ring(self) -> InputRing:
+        """A ring with enough slots for a batch that the clock resolves, within limits."""
+        single = InputRing(self.cases.held_out, 1, self.task.buffers)
+        runner = self.eager.runner
+        runner.attach(single.request(), single.file, _SECONDS)
+        runner.sandbox.stop()
+        runner.batch(1, _SECONDS)
+        took = min(runner.batch(1, _SECONDS).nanoseconds for _ in range(3))
+        runner.sandbox.resume()
+        layout = self.cases.held_out[0].given.layout
+        wanted = math.ceil(_BATCH_NANOSECONDS / max(1, took))
+        fitting = max(1, _MOST_RING_BYTES // layout.bytes)
+        slots = max(1, min(wanted, fitting, _MOST_SLOTS))
+        if slots == 1:
+            return single
+        single.close()
+        return InputRing(self.cases.held_out, slots, self.task.buffers)

@@ -1,0 +1,65 @@
+"""Trials on the CPU: the judge reads outputs from the memory of the runner."""
+
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from kernelmill.judge.cases import HostCase
+from kernelmill.judge.compare import compare
+from kernelmill.judge.correctness import (
+    TrialResult,
+    aliasing_refusal,
+    check_answer,
+    check_comparison,
+    mutation_refusal,
+)
+from kernelmill.judge.protocol import TrialDone
+from kernelmill.judge.runner_handle import RunnerHandle
+
+
+def run_trial(runner: RunnerHandle, case: HostCase, seconds: float, first: bool) -> TrialResult:
+    """Call the candidate once and check its outputs; in the first trial, also its inputs.
+
+    Raises TrialRefused, SandboxFailure or RunnerRaised.
+    """
+    specs = case.output_specs
+    body = trial_body(case, poison=[(spec.dtype, spec.shape) for spec in specs])
+    done = runner.trial(body, case.given.file, seconds)
+    check_answer(done, case.outputs, specs, case)
+    if runner.shares_memory([output.address for output in done.tensors]):
+        raise aliasing_refusal()
+    worst = 0.0
+    for index, (output, expected) in enumerate(zip(done.tensors, case.expected, strict=True)):
+        comparison = compare(runner.read_output(output), expected)
+        check_comparison(index, comparison, expected.eager.shape, len(done.tensors))
+        worst = max(worst, comparison.error)
+    if first:
+        _check_inputs(runner, done, case)
+    return TrialResult(worst, done.tensors)
+
+
+def trial_body(case: HostCase, **options: Any) -> dict[str, Any]:
+    """The request for one call on the inputs of a case."""
+    return {
+        "layout": msgspec.to_builtins(case.given.layout),
+        "inputs": msgspec.to_builtins(case.inputs),
+        "state": case.state,
+        **options,
+    }
+
+
+def _check_inputs(runner: RunnerHandle, done: TrialDone, case: HostCase) -> None:
+    """Raise TrialRefused where an input was changed.
+
+    One trial is enough, since every trial has a copy of the inputs to itself.
+    """
+    inputs = len(case.given.layout.tensors) - len(case.state)
+    for index in range(inputs):
+        tensor = case.given.layout.tensors[index]
+        if tensor.count == 0:
+            continue
+        raw = runner.sandbox.read([(done.inputs_at + tensor.offset, tensor.bytes)])
+        before = case.given.array(index).reshape(-1).view(np.uint8)
+        if not np.array_equal(raw, before):
+            raise mutation_refusal(index)

@@ -1,0 +1,1 @@
+"""Modelled chips as a device that candidates are judged on."""

@@ -1,0 +1,127 @@
+"""Loading of models, and of their state, inside sandboxes only."""
+
+import copy
+import importlib.util
+import os
+import tarfile
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+
+from kernelmill.backends.support.candidate_files import COMPILE_CACHE, import_model, write_sources
+from kernelmill.judge.protocol import CandidateRequest
+from kernelmill.sandbox.confine import make_read_only
+from kernelmill.tasks.module import to_device, to_float64
+from kernelmill.tensors.torch_side import TensorView, describe_value, dtype_name, restore_value
+
+CPU = torch.device("cpu")
+
+
+def compile_model(model: nn.Module) -> nn.Module:
+    from torch._inductor import config
+
+    config.compile_threads = 1
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(Path.cwd() / "inductor")
+    model.compile(dynamic=False)
+    return model
+
+
+def construct_candidate(
+    request: CandidateRequest,
+    files: list[int],
+    folder: Path,
+    device: torch.device = CPU,
+    writing: tuple[str, ...] = (),
+) -> nn.Module:
+    """Write its files, give up writing to all folders but `writing`, and construct its ModelNew."""
+    write_sources(request.sources, folder)
+    tensor_file, compile_cache_file, *artefacts = files
+    for name, artefact in zip(request.artefacts, artefacts, strict=True):
+        with os.fdopen(artefact, "rb") as source:
+            (folder / name).write_bytes(source.read())
+    _fill_compile_cache(compile_cache_file)
+    make_read_only(str(folder), writing)
+    if request.prebuilt_extensions:
+        _serve_prebuilt_extensions(folder)
+    view = TensorView(tensor_file, request.init_layout, shared=False)
+    arguments = restore_value(request.init_arguments, [t.clone() for t in view.tensors])
+    view.close()
+    with device:
+        module = import_model(folder)
+        if not hasattr(module, "ModelNew"):
+            raise AttributeError("model.py does not define ModelNew")
+        model = module.ModelNew(*to_device(arguments, device))
+    if not isinstance(model, nn.Module):
+        raise TypeError("ModelNew is not a torch.nn.Module")
+    return model.to(device)
+
+
+def _fill_compile_cache(file: int) -> None:
+    """Extract an archive of code that was compiled ahead of time; the file may be empty."""
+    with os.fdopen(file, "rb") as content:
+        if os.fstat(file).st_size:
+            with tarfile.open(fileobj=content) as archive:
+                archive.extractall(COMPILE_CACHE, filter="data")
+
+
+def _serve_prebuilt_extensions(folder: Path) -> None:
+    """Let `load_inline` return the extension that the build gate has built from the same call."""
+    from torch.utils import cpp_extension
+
+    def load_prebuilt(name: str, *_: Any, **__: Any) -> ModuleType:
+        spec = importlib.util.spec_from_file_location(name, folder / f"{name}.so")
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    cpp_extension.load_inline = load_prebuilt
+
+
+def set_state(model: nn.Module, values: dict[str, torch.Tensor]) -> None:
+    """Bind parameters to the given memory itself, and buffers to copies, since forward may update
+    them."""
+    own = model.state_dict(keep_vars=True)
+    wrong = [f"missing {name}" for name in values.keys() - own.keys()]
+    wrong += [f"unexpected {name}" for name in own.keys() - values.keys()]
+    wrong += [
+        f"{name} is {dtype_name(own[name].dtype)}{list(own[name].shape)} instead of "
+        f"{dtype_name(value.dtype)}{list(value.shape)}"
+        for name, value in values.items()
+        if name in own and (own[name].shape != value.shape or own[name].dtype != value.dtype)
+    ]
+    if wrong:
+        raise RuntimeError(f"state_dict: {'; '.join(sorted(wrong))}")
+    for name, value in values.items():
+        own[name].data = value if isinstance(own[name], nn.Parameter) else value.clone()
+
+
+def pointers(value: Any) -> list[int]:
+    """The addresses of all tensors in a value."""
+    if isinstance(value, torch.Tensor):
+        return [value.data_ptr()]
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        return [pointer for item in value for pointer in pointers(item)]
+    return []
+
+
+class WideOutputs(NamedTuple):
+    tensors: list[torch.Tensor]
+    precise: bool
+    """Whether they were computed in float64, which code with a fixed dtype does not allow."""
+
+
+def outputs_in_float64(model: nn.Module, inputs: list[Any]) -> WideOutputs:
+    outputs: list[torch.Tensor] = []
+    try:
+        describe_value(to_float64(model)(*to_float64(inputs)), outputs)
+        return WideOutputs(outputs, True)
+    except (RuntimeError, TypeError):
+        outputs.clear()
+        describe_value(copy.deepcopy(model)(*inputs), outputs)
+        return WideOutputs([t.double() if t.is_floating_point() else t for t in outputs], False)

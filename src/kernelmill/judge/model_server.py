@@ -1,0 +1,129 @@
+"""The commands that every runner answers: a trial, the input ring, a timed batch.
+
+Used inside sandboxes only. A device kind says where the given tensors lie and how to wait for it.
+"""
+
+from abc import ABC, abstractmethod
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import torch
+
+from kernelmill.judge.model_loading import pointers, set_state
+from kernelmill.judge.protocol import (
+    BatchDone,
+    Done,
+    OutputTensor,
+    RingRequest,
+    TrialDone,
+    TrialRequest,
+)
+from kernelmill.records.tensors import Layout
+from kernelmill.sandbox.channel import Channel, ChannelMessage
+from kernelmill.sandbox.serving import Server
+from kernelmill.tasks.operators import OperatorLog
+from kernelmill.tensors.torch_side import describe_value, dtype_name, restore_value
+
+_POISON = 113
+"""What memory of integer outputs is filled with; of floating ones it is NaN."""
+
+
+class GivenTensors(NamedTuple):
+    """Inputs and state as the judge gives them."""
+
+    tensors: list[torch.Tensor]
+    address: int = 0
+    """Where they begin, for a judge that reads them back; 0 where it has its own mapping."""
+
+
+class ModelServer(Server, ABC):
+    """Serves one model, a candidate or a reference, on one device."""
+
+    def __init__(self, channel: Channel, model: Any, folder: Path, device: torch.device) -> None:
+        super().__init__(channel, folder)
+        self._model = model
+        self._device = device
+        self._held: Any = None
+        self._slots: list[list[Any]] = []
+        self.add_command("trial", self._trial)
+        self.add_command("ring", self._ring)
+        self.add_command("batch", self._batch)
+
+    @abstractmethod
+    def take_tensors(self, message: ChannelMessage, layout: Layout, shared: bool) -> GivenTensors:
+        """The tensors that a request speaks of; `shared` where they will change under the model."""
+
+    def drop_tensors(self) -> None:
+        """Give up the tensors of the request before: nothing of the model lies there any more."""
+
+    def synchronise(self) -> None:
+        """Wait until the device has finished."""
+
+    def _trial(self, message: ChannelMessage) -> tuple[TrialDone, tuple[int, ...]]:
+        request = msgspec.convert(message.body, TrialRequest)
+        given = self._bind(message, request, shared=False)
+        inputs = restore_value(request.inputs, given.tensors)
+        self._poison(request.poison)
+        calls = OperatorLog()
+        with calls if request.watched else nullcontext():
+            self._held = self._model(*inputs)
+        self.synchronise()
+        tensors: list[torch.Tensor] = []
+        node = describe_value(self._held, tensors)
+        done = TrialDone(
+            outputs=node,
+            tensors=[self._output(tensor) for tensor in tensors],
+            inputs_at=given.address,
+            framework_calls=list(calls.names),
+        )
+        return done, ()
+
+    def _ring(self, message: ChannelMessage) -> tuple[Done, tuple[int, ...]]:
+        request = msgspec.convert(message.body, RingRequest)
+        tensors = self._bind(message, request, shared=True).tensors
+        width = request.slot_width
+        self._slots = [
+            restore_value(request.inputs, tensors[slot * width : (slot + 1) * width])
+            for slot in range(request.slots)
+        ]
+        return Done(), ()
+
+    def _batch(self, message: ChannelMessage) -> tuple[BatchDone, tuple[int, ...]]:
+        self._held = None
+        model = self._model
+        self._held = [model(*slot) for slot in self._slots[: message.body["calls"]]]
+        self.synchronise()
+        return BatchDone([pointers(value) for value in self._held]), ()
+
+    def _bind(
+        self, message: ChannelMessage, request: TrialRequest | RingRequest, shared: bool
+    ) -> GivenTensors:
+        """Take the given tensors, and bind the state among them to the model."""
+        self._held, self._slots = None, []
+        given = self.take_tensors(message, request.layout, shared)
+        state = {name: given.tensors[index] for name, index in request.state.items()}
+        set_state(self._model, state)
+        self.drop_tensors()
+        return given
+
+    def _poison(self, outputs: list[tuple[str, tuple[int, ...]]]) -> None:
+        """Fill memory of the outputs' sizes with rubbish and free it, so that outputs which are
+        not written are wrong."""
+        for dtype_text, shape in outputs:
+            dtype = getattr(torch, dtype_text)
+            rubbish = float("nan") if dtype.is_floating_point else _POISON
+            torch.full(shape, rubbish, dtype=dtype, device=self._device)
+
+    def _output(self, tensor: torch.Tensor) -> OutputTensor:
+        plain = type(tensor) is torch.Tensor and tensor.layout is torch.strided
+        if not plain or tensor.device.type != self._device.type:
+            found = f"a {type(tensor).__name__} on {tensor.device}"
+            raise TypeError(f"an output is {found}, not a Tensor on {self._device.type}")
+        return OutputTensor(
+            dtype=dtype_name(tensor.dtype),
+            shape=tuple(tensor.shape),
+            strides=tuple(tensor.stride()),
+            address=tensor.data_ptr(),
+        )

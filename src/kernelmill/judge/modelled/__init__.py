@@ -1,1 +1,0 @@
-"""Judging for chips that are not in this machine."""

@@ -1,0 +1,1 @@
+SELECT * FROM items_without_embeddings WHERE fingerprint = :fingerprint

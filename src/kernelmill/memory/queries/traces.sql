@@ -1,4 +1,0 @@
-SELECT id, kind, fingerprint, text, decisions, outcome, category, names, task, family, backend, generator,
-    imported_from, campaign, attempt, source, subject, count, made_at, seen_at
-FROM items
-WHERE kind = 'trace' AND attempt IN (SELECT value FROM json_each(:attempts))

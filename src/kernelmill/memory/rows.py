@@ -1,0 +1,88 @@
+"""Conversion between items and rows of the database."""
+
+import datetime
+import sqlite3
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from kernelmill.memory.embedding import Vectors
+from kernelmill.memory.items import Item, ItemKind, NewItem, Provenance
+from kernelmill.records.decisions import Decisions
+
+_STORED = np.float16
+"""The type of stored vectors: half the size, and exact enough to compare them."""
+
+
+class StoredVectors(NamedTuple):
+    """Ids and vectors of some items, in the order of their ids."""
+
+    ids: list[int]
+    vectors: Vectors
+
+
+class VectorSnapshot(msgspec.Struct, frozen=True):
+    """Identifies the vectors of all items up to one id: equal snapshots have equal vectors."""
+
+    memory: str
+    """Identity of the memory."""
+    embedder: str
+    removals: int
+    last: int
+    """Id of the last item."""
+    count: int
+    fingerprint: str
+    """Fingerprint of the last item: an id may be used again after a power failure."""
+
+
+def item_of(row: sqlite3.Row) -> Item:
+    provenance = {field: row[field] for field in Provenance.__struct_fields__}
+    return Item(
+        id=row["id"],
+        kind=ItemKind(row["kind"]),
+        text=row["text"],
+        subject=row["subject"],
+        provenance=Provenance(**provenance),
+        fingerprint=row["fingerprint"],
+        decisions=msgspec.json.decode(row["decisions"], type=Decisions),
+        outcome=row["outcome"],
+        category=row["category"],
+        names=msgspec.json.decode(row["names"], type=tuple[str, ...]),
+        source=row["source"],
+        count=row["count"],
+        made_at=row["made_at"],
+        seen_at=row["seen_at"],
+    )
+
+
+def item_columns(new: NewItem, vector: npt.NDArray[np.float32]) -> dict[str, Any]:
+    return {
+        "kind": new.kind,
+        "fingerprint": new.fingerprint,
+        "text": new.text,
+        "decisions": json_text(new.decisions),
+        "outcome": new.outcome,
+        "category": new.category,
+        "names": json_text(new.names),
+        "source": new.source,
+        "subject": new.subject,
+        "embedding": packed_vector(vector),
+        "now": datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"),
+        **msgspec.structs.asdict(new.provenance),
+    }
+
+
+def packed_vector(vector: npt.NDArray[np.float32]) -> bytes:
+    return vector.astype(_STORED).tobytes()
+
+
+def unpacked_vectors(packed: Sequence[bytes], dimensions: int) -> Vectors:
+    flat = np.frombuffer(b"".join(packed), _STORED)
+    return flat.astype(np.float32).reshape(len(packed), dimensions)
+
+
+def json_text(value: object) -> str:
+    return msgspec.json.encode(value).decode()

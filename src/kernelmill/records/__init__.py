@@ -1,0 +1,1 @@
+"""Data types that every folder passes around. Imports nothing else of Kernelmill."""

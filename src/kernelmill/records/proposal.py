@@ -1,0 +1,117 @@
+"""Proposals of a strategy, drafts of a generator, opinions of an auditor."""
+
+import enum
+
+import msgspec
+
+from kernelmill.records.candidate import Candidate
+from kernelmill.records.decisions import Decisions
+from kernelmill.records.guidance import Diagnosis, Guidance, Plan
+from kernelmill.records.model_calls import ModelCall
+from kernelmill.records.task import Task
+from kernelmill.records.verdict import Verdict
+
+REFUSED = -1.0
+"""The outcome of a refused attempt."""
+
+
+class Stage(enum.StrEnum):
+    """Stage of the search on a task."""
+
+    DRAFT = "draft"
+    """No candidate of this task has passed the gates yet."""
+    REFINE = "refine"
+    """There is a candidate that passed, to be made faster."""
+
+
+class HintReason(msgspec.Struct, frozen=True):
+    """The reason a hint was chosen, with the figures of its memory item at that time."""
+
+    reason: str
+    similarity: float | None = None
+    value: float | None = None
+    visits: int = 0
+    explored: bool = False
+    """Whether it was chosen at random, to explore, and not for its value."""
+
+
+class Hint(msgspec.Struct, frozen=True):
+    """One piece of context for a generator."""
+
+    kind: str
+    """`api`, `experience`, `trace`, `practice` or `skill`."""
+    text: str
+    item: int | None = None
+    """Id of its item, where it comes from the memory."""
+    decisions: Decisions = {}
+    """The decisions it is about; empty where it is only text."""
+    outcome: float | None = None
+    """Outcome of those decisions, from REFUSED to 1; None where they were never tried.
+
+    The outcome of an attempt on the task itself is relative to the parent, where that one passed.
+    """
+    level_of: str = ""
+    """Name of another task, where the outcome is a speed-up over that task's baseline; empty where
+    it is the effect of a change, or a refusal."""
+    cases: int = 1
+    """Number of observations behind the outcome."""
+    why: HintReason | None = None
+
+
+class Parent(msgspec.Struct, frozen=True):
+    """The attempt a proposal starts from."""
+
+    attempt: int
+    candidate: Candidate
+    verdict: Verdict
+    decisions: Decisions
+
+
+class ModelScore(msgspec.Struct, frozen=True):
+    """Total reward of a model in a campaign so far."""
+
+    model: str
+    attempts: int
+    """Number of attempts it wrote."""
+    reward: float
+    """Sum of their rewards, each from -1 to 1."""
+
+
+class Proposal(msgspec.Struct, frozen=True):
+    """What a strategy asks a generator for."""
+
+    task: Task
+    backend: str
+    stage: Stage
+    seed: int
+    """Seed of the generator's random choices; with 0 it makes none."""
+    parent: Parent | None = None
+    context: tuple[Hint, ...] = ()
+    instruction: str = ""
+    guidance: Guidance | None = None
+    """Where the strategy gives guidance: a generator plans one of its methods before it writes
+    code, and diagnoses a refusal before it repairs."""
+    number: int = 1
+    """Number of the attempt within its task; set by the campaign loop."""
+    model_scores: tuple[ModelScore, ...] = ()
+    """Scores of the models so far, where there are several; set by the campaign loop."""
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """What a generator returns."""
+
+    candidate: Candidate
+    decisions: Decisions = {}
+    prediction: str = ""
+    """The change it expects, checked against the verdict afterwards."""
+    plan: Plan | None = None
+    diagnosis: Diagnosis | None = None
+    calls: tuple[ModelCall, ...] = ()
+
+
+class Audit(msgspec.Struct, frozen=True):
+    """An auditor's opinion of a candidate."""
+
+    objection: str
+    """The reason why a candidate is no honest kernel; empty where there is no objection."""
+    calls: tuple[ModelCall, ...] = ()

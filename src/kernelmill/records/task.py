@@ -1,0 +1,80 @@
+"""Description of a task: its variants, tensors, operators and source."""
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+from kernelmill.records.tensors import Node
+
+Constants = dict[str, int | float]
+"""Values of module-level constants of a task file, by name."""
+
+
+class TensorSpec(msgspec.Struct, frozen=True):
+    """Element type and shape of a tensor."""
+
+    dtype: str
+    shape: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{'x'.join(map(str, self.shape))}]"
+
+
+class Variant(msgspec.Struct, frozen=True):
+    """One set of input shapes of a task."""
+
+    constants: Constants
+    """Module-level constants that differ from the file's own values."""
+    inputs: Node
+    tensors: tuple[TensorSpec, ...]
+    hidden: bool
+    """Hidden variants are checked, but never shown to a generator."""
+
+
+class Task(msgspec.Struct, frozen=True):
+    """A task file, loaded and described."""
+
+    id: str
+    family: str
+    path: str
+    source: str
+    scale: str
+    variants: tuple[Variant, ...]
+    """The shown variant, then the hidden ones."""
+    distributions: tuple[str, ...]
+    """Input distributions under which the reference stays meaningful; `plain` is the file's own."""
+    outputs: tuple[TensorSpec, ...]
+    state: dict[str, TensorSpec]
+    """Parameters and buffers by name, as in the reference's state dict."""
+    signature: tuple[str, ...]
+    """ATen operators in the order of their first call."""
+    flops: int
+    """Multiply-adds of contractions and convolutions, times two."""
+    buffers: tuple[str, ...] = ()
+    """Names of the state that are not parameters: forward may update these."""
+    tolerance: float = 8.0
+    """Error budget of a candidate, as a multiple of the reference's own rounding error."""
+
+    @property
+    def shown(self) -> Variant:
+        return self.variants[0]
+
+    @property
+    def hidden(self) -> tuple[Variant, ...]:
+        return self.variants[1:]
+
+    @property
+    def dtype(self) -> str:
+        """The type of the computation: that of the first floating output, else input."""
+        specs = (*self.outputs, *self.shown.tensors)
+        return next((spec.dtype for spec in specs if "float" in spec.dtype), "float32")
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(f"{self.scale}\0{self.source}".encode()).hexdigest()[:16]
+
+
+def tensor_specs(tensors: Any) -> tuple[TensorSpec, ...]:
+    """Specs of framework tensors, without importing the framework."""
+    return tuple(TensorSpec(str(t.dtype).removeprefix("torch."), tuple(t.shape)) for t in tensors)

@@ -1,0 +1,1 @@
+"""SQLite helpers: statements in files, packed values."""

@@ -1,0 +1,31 @@
+"""Packing of records into database columns: compressed JSON."""
+
+import zlib
+from typing import Any, TypeVar
+
+import msgspec
+
+_T = TypeVar("_T")
+
+
+def packed(value: object) -> bytes:
+    return zlib.compress(msgspec.json.encode(value))
+
+
+def with_keys(body: bytes, *renamed: str) -> bytes:
+    """A packed body with keys renamed at any depth, given as old and new names in turn.
+
+    An SQL function for migrations.
+    """
+    names = dict(zip(renamed[::2], renamed[1::2], strict=True))
+
+    def rename(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {names.get(key, key): rename(part) for key, part in value.items()}
+        return [rename(part) for part in value] if isinstance(value, list) else value
+
+    return packed(rename(unpacked(body, Any)))
+
+
+def unpacked(body: bytes, record_type: type[_T]) -> _T:
+    return msgspec.json.decode(zlib.decompress(body), type=record_type)

@@ -1,0 +1,3 @@
+SELECT id, number, owner FROM attempts
+WHERE campaign = :campaign AND task = :task AND state = 'claimed'
+ORDER BY number

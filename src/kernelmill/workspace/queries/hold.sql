@@ -1,8 +1,0 @@
--- Only where it fits under the limit, if there is one.
-INSERT INTO expenses (campaign, most_usd)
-SELECT :campaign, :most_usd
-WHERE :limit_usd IS NULL OR coalesce(:most_usd, 0.0) + (
-    SELECT coalesce(sum(coalesce(cost_usd, most_usd)), 0.0) FROM expenses
-    WHERE campaign = :campaign
-) <= :limit_usd
-RETURNING id

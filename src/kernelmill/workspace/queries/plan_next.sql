@@ -1,6 +1,0 @@
-INSERT INTO attempts (campaign, task, number, state, owner, planned_at)
-SELECT :campaign, :task, last + 1, 'planned', :owner, :at
-FROM (SELECT coalesce(max(number), 0) AS last FROM attempts
-      WHERE campaign = :campaign AND task = :task)
-WHERE last < :budget
-RETURNING id, number

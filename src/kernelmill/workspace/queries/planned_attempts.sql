@@ -1,3 +1,0 @@
-SELECT id, number, owner FROM attempts
-WHERE campaign = :campaign AND task = :task AND state = 'planned'
-ORDER BY number

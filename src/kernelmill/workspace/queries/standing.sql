@@ -1,6 +1,0 @@
--- How a campaign stood with a task before one of its attempts.
-SELECT json_extract(c.settings, '$.generator') AS generator,
-    (SELECT max(b.ratio) FROM attempts b
-     WHERE b.campaign = a.campaign AND b.task = a.task AND b.id <> a.id) AS best_before
-FROM attempts a JOIN campaigns c ON c.id = a.campaign
-WHERE a.id = :attempt

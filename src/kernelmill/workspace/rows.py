@@ -1,0 +1,64 @@
+"""Rows of the table of attempts, from and to records."""
+
+import datetime
+import sqlite3
+from typing import Any
+
+import msgspec
+
+from kernelmill.records.attempt import Attempt, Result, Seconds
+from kernelmill.records.decisions import Decisions
+from kernelmill.records.model_calls import bill
+from kernelmill.records.proposal import Hint
+from kernelmill.storage.packing import packed, unpacked
+
+
+def now() -> str:
+    """The time as it is stored: UTC, in ISO 8601."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+
+
+def result_columns(result: Result) -> dict[str, Any]:
+    """The columns of a finished attempt."""
+    proposal, draft, verdict = result.proposal, result.draft, result.deciding
+    latency = verdict.latency if verdict is not None and verdict.passed else None
+    candidate = draft.candidate if draft is not None else None
+    seconds = msgspec.structs.asdict(result.seconds)
+    return {
+        "state": result.state,
+        "done_at": now(),
+        "stage": proposal.stage,
+        "seed": proposal.seed,
+        "parent": proposal.parent.attempt if proposal.parent is not None else None,
+        "instruction": proposal.instruction,
+        "context": packed(proposal.context),
+        "gate": verdict.gate if verdict is not None else None,
+        "reason": _reason(result),
+        "latency_ms": latency.candidate_ms if latency is not None else None,
+        "ratio": latency.over_baseline.ratio if latency is not None else None,
+        **msgspec.structs.asdict(bill(result.calls)),
+        "prediction": draft.prediction if draft is not None else "",
+        "decisions": msgspec.json.encode(draft.decisions if draft is not None else {}).decode(),
+        "origin": candidate.origin if candidate is not None else None,
+        "source": candidate.digest if candidate is not None else None,
+        **{f"{name}_seconds": value for name, value in seconds.items()},
+    }
+
+
+def _reason(result: Result) -> str:
+    verdict = result.deciding
+    if verdict is None:
+        return result.declined
+    if not verdict.feedback:
+        return ""
+    first = verdict.feedback[0]
+    return f"{first.gate}: {first.kind}: {first.summary}"
+
+
+def attempt_from(row: sqlite3.Row) -> Attempt:
+    names = {field.name for field in msgspec.structs.fields(Attempt)}
+    values = {name: row[name] for name in row.keys() if name in names}  # noqa: SIM118
+    values["seconds"] = {field: row[f"{field}_seconds"] for field in Seconds.__struct_fields__}
+    values["decisions"] = msgspec.json.decode(row["decisions"], type=Decisions)
+    values["context"] = unpacked(row["context"], tuple[Hint, ...])
+    return msgspec.convert(values, Attempt)
