@@ -140,8 +140,8 @@ def test_a_baseline_too_hard_for_the_profiler_is_compiled_in_its_favour(
         return compile_now(session, number)
 
     monkeypatch.setattr(BaselineSession, "_compile_now", failing_at_first)
-    monkeypatch.setattr(baseline, "load", lambda key: None)
-    monkeypatch.setattr(baseline, "store", lambda key, content: None)
+    monkeypatch.setattr(baseline, "load_artefact", lambda key: None)
+    monkeypatch.setattr(baseline, "store_artefact", lambda key, content: None)
     with Judge(get_backend("pallas"), SETTINGS) as judge:
         verdict = judge.verify(double, kernel("honest"))
     assert verdict.modelled is not None, feedback_of(verdict)

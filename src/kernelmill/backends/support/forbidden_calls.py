@@ -3,6 +3,10 @@
 from kernelmill.backends.modelled import RunFailed
 from kernelmill.sandbox.serving import ProgramFailed
 
+FORBIDDEN_CALL = "ForbiddenCall"
+"""How a sandbox names the exception; its class needs the framework, which this process never
+imports."""
+
 
 def forbidden_call_failure(failed: ProgramFailed) -> RunFailed:
     """The failure of a run in which a sandbox raised `meta_trace.ForbiddenCall`."""

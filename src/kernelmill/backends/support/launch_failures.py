@@ -2,7 +2,7 @@
 
 from kernelmill.backends.base import CandidateFailed
 from kernelmill.backends.modelled import RunFailed
-from kernelmill.backends.support.forbidden_calls import forbidden_call_failure
+from kernelmill.backends.support.forbidden_calls import FORBIDDEN_CALL, forbidden_call_failure
 from kernelmill.sandbox.serving import ProgramFailed
 
 _MAX_MESSAGE = 600
@@ -11,7 +11,7 @@ _MAX_WIDTH = 200
 
 def forward_failure(failed: ProgramFailed) -> CandidateFailed:
     """An exception while forward was traced."""
-    if failed.error == "Misuse":
+    if failed.error == FORBIDDEN_CALL:
         return forbidden_call_failure(failed)
     return exception_failure(failed, tuple(line[:_MAX_WIDTH] for line in failed.lines))
 

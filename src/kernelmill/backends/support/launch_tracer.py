@@ -20,7 +20,7 @@ class LaunchTracer(Tracer, Generic[_Launch]):
         """Launches of the call that is being traced, in order."""
 
     def record(self, model: torch.nn.Module, request: CallTraceRequest) -> list[Output]:
-        """Trace one call of forward. Raises Misuse where it launches nothing."""
+        """Trace one call of forward. Raises ForbiddenCall where it launches nothing."""
         self.launches = []
         outputs = self.run(model, request)
         if not self.launches:
