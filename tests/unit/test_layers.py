@@ -48,6 +48,11 @@ def test_the_package_keeps_its_contracts(copied: Path) -> None:
             "Kinds of devices know nothing",
         ),
         (
+            "judge/judge.py",
+            "import kernelmill.judge.devices.cpu.harness",
+            "General code knows no single device kind",
+        ),
+        (
             "skills/lint.py",
             "import kernelmill.generators.composer.composer",
             "General code knows no composer",
