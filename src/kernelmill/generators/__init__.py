@@ -2,15 +2,11 @@
 
 from kernelmill.generators.base import Generator
 from kernelmill.generators.composer.emitters import get_emitter
-from kernelmill.plugins import construct, plugin_names
+from kernelmill.plugins import construct
 from kernelmill.records.decisions import Catalogue
 from kernelmill.records.model_settings import ModelSettings
 
 _GROUP = "kernelmill.generators"
-
-
-def generator_names() -> tuple[str, ...]:
-    return plugin_names(_GROUP)
 
 
 def get_generator(spec: str, models: ModelSettings | None = None) -> Generator:
