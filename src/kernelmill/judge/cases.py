@@ -21,6 +21,8 @@ _MAKE_SECONDS = 300.0
 _LEAST_PLAIN_TRIALS = 2
 _LEAST_TRIALS = 5
 _HELD_OUT_CASES = 2
+_TIMED_DISTRIBUTIONS = ("plain", "symmetric", "plain", "heavy")
+"""Distributions of held-out cases in turn: those whose values take no processor longer."""
 _VERDICTS_PER_RENEWAL = 8
 
 
@@ -50,7 +52,7 @@ class CaseSet(ABC, Generic[_Case]):
         self.trials = [self.make(task.shown, distribution) for distribution in _distributions(task)]
         self.trials += [self._make_hidden(task, number) for number in range(len(task.hidden))]
         self.held_out = [self.make(task.shown, "plain") for _ in range(_HELD_OUT_CASES)]
-        """Cases that no trial uses before timing: timed inputs are made from them."""
+        """Cases that no trial uses before timing: the inputs of timed calls."""
 
     @abstractmethod
     def make(self, variant: Variant, distribution: str) -> _Case:
@@ -68,17 +70,28 @@ class CaseSet(ABC, Generic[_Case]):
     def files(self) -> int:
         return len(self.trials) + len(self.held_out)
 
+    def hold_out(self, task: Task, count: int) -> None:
+        """Make as many held-out cases as timing needs. Raises TaskError."""
+        known = [name for name in _TIMED_DISTRIBUTIONS if name in task.distributions]
+        while len(self.held_out) < count:
+            distribution = known[len(self.held_out) % len(known)]
+            self.held_out.append(self.make(task.shown, distribution))
+
     def renew(self) -> None:
-        """Count a verdict. Raises ReferenceLost where a new case is due and cannot be made."""
+        """Count a verdict. Raises ReferenceLost where new cases are due and cannot be made."""
         self._verdicts += 1
         if self._verdicts % _VERDICTS_PER_RENEWAL == 0:
-            old = self.trials[self._oldest]
-            try:
-                self.trials[self._oldest] = self.make(old.variant, old.distribution)
-            except TaskError as error:
-                raise ReferenceLost(str(error)) from error
-            old.close()
-            self._oldest = (self._oldest + 1) % len(self.trials)
+            for cases in (self.trials, self.held_out):
+                self._replace(cases, self._oldest % len(cases))
+            self._oldest += 1
+
+    def _replace(self, cases: list[_Case], number: int) -> None:
+        old = cases[number]
+        try:
+            cases[number] = self.make(old.variant, old.distribution)
+        except TaskError as error:
+            raise ReferenceLost(str(error)) from error
+        old.close()
 
     def close(self) -> None:
         for case in (*self.trials, *self.held_out):

@@ -16,10 +16,10 @@ _CHUNK = 1 << 14
 DISCRETE_SLACK = 4
 """Integer outputs (argmax) may differ where rounding decides: this many times as often as eager's
 own outputs do."""
-CAP_SLACK = 2.0
-"""Factor on the cap of one element in timed calls, where neither side is exact."""
-NORM_SLACK = 1.5
-"""Factor on the error norm in timed calls, where mostly a sample of the elements is compared."""
+_SAMPLE_SLACK = 1.5
+"""Factor on the error norm where a sample of the elements is compared."""
+_SAMPLE_MISMATCHES = 2
+"""Mismatches of discrete outputs that a sample may have beyond its share, where any are allowed."""
 
 
 class ErrorBudget(msgspec.Struct, frozen=True):
@@ -32,6 +32,16 @@ class ErrorBudget(msgspec.Struct, frozen=True):
     """The largest error of one element is absolute + relative * |reference|."""
     mismatches: int
     """Number of elements that may differ, for discrete outputs."""
+
+    def of_sample(self, size: int, total: int) -> "ErrorBudget":
+        """The budget of a random sample of the elements.
+
+        One of them may be at its cap, which weighs more in a sample than in the whole.
+        """
+        norm = float(np.hypot(_SAMPLE_SLACK * self.norm, self.absolute / np.sqrt(max(1, size))))
+        share = _SAMPLE_SLACK * self.mismatches * size / max(1, total)
+        mismatches = _SAMPLE_MISMATCHES + int(share) if self.mismatches else 0
+        return ErrorBudget(norm, self.absolute, self.relative, mismatches)
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -56,6 +66,15 @@ class ExpectedOutput(NamedTuple):
     exact: npt.NDArray[Any]
     """The reference in float64."""
     budget: ErrorBudget
+
+    def at(self, positions: npt.NDArray[np.int64]) -> "ExpectedOutput":
+        """A sample of it, given by row-major positions."""
+        return ExpectedOutput(
+            self.dtype,
+            self.eager.reshape(-1)[positions],
+            self.exact.reshape(-1)[positions],
+            self.budget.of_sample(positions.size, self.eager.size),
+        )
 
 
 def make_budget(

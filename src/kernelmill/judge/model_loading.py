@@ -46,9 +46,10 @@ def construct_candidate(
     make_read_only(str(folder), writing)
     if request.prebuilt_extensions:
         _serve_prebuilt_extensions(folder)
-    view = TensorView(tensor_file, request.init_layout, shared=False)
+    view = TensorView(tensor_file, request.init_layout, writable=True)
     arguments = restore_value(request.init_arguments, [t.clone() for t in view.tensors])
     view.close()
+    os.close(tensor_file)
     with device:
         module = import_model(folder)
         if not hasattr(module, "ModelNew"):

@@ -14,15 +14,15 @@ import torch
 from kernelmill.judge.model_loading import pointers, set_state
 from kernelmill.judge.protocol import (
     BatchDone,
-    Done,
     OutputTensor,
     RingRequest,
     TrialDone,
     TrialRequest,
+    WarmUpRequest,
 )
 from kernelmill.records.tensors import Layout
 from kernelmill.sandbox.channel import Channel, ChannelMessage
-from kernelmill.sandbox.serving import Server
+from kernelmill.sandbox.serving import Done, Server
 from kernelmill.tasks.operators import OperatorLog
 from kernelmill.tensors.torch_side import describe_value, dtype_name, restore_value
 
@@ -38,6 +38,20 @@ class GivenTensors(NamedTuple):
     """Where they begin, for a judge that reads them back; 0 where it has its own mapping."""
 
 
+class _Binding(NamedTuple):
+    """A parameter of the model, and the memory that it has in one slot."""
+
+    parameter: torch.Tensor
+    value: torch.Tensor
+
+
+class _Slot(NamedTuple):
+    """What one timed call is made with."""
+
+    inputs: list[Any]
+    bindings: list[_Binding]
+
+
 class ModelServer(Server, ABC):
     """Serves one model, a candidate or a reference, on one device."""
 
@@ -46,14 +60,16 @@ class ModelServer(Server, ABC):
         self._model = model
         self._device = device
         self._held: Any = None
-        self._slots: list[list[Any]] = []
+        self._warm: list[Any] = []
+        self._slots: list[_Slot] = []
         self.add_command("trial", self._trial)
         self.add_command("ring", self._ring)
+        self.add_command("warm up", self._warm_up)
         self.add_command("batch", self._batch)
 
     @abstractmethod
-    def take_tensors(self, message: ChannelMessage, layout: Layout, shared: bool) -> GivenTensors:
-        """The tensors that a request speaks of; `shared` where they will change under the model."""
+    def take_tensors(self, message: ChannelMessage, layout: Layout, writable: bool) -> GivenTensors:
+        """The tensors that a request speaks of; `writable` where the model may spoil its copy."""
 
     def drop_tensors(self) -> None:
         """Give up the tensors of the request before: nothing of the model lies there any more."""
@@ -61,9 +77,16 @@ class ModelServer(Server, ABC):
     def synchronise(self) -> None:
         """Wait until the device has finished."""
 
+    def prepare_memory(self, size: int, calls: int) -> None:
+        """Have memory of this size ready for each of so many calls."""
+
+    def held_memory(self) -> int:
+        """Bytes that the process has taken from the system for its calls."""
+        return 0
+
     def _trial(self, message: ChannelMessage) -> tuple[TrialDone, tuple[int, ...]]:
         request = msgspec.convert(message.body, TrialRequest)
-        given = self._bind(message, request, shared=False)
+        given = self._bind(message, request, request.state, writable=True)
         inputs = restore_value(request.inputs, given.tensors)
         self._poison(request.poison)
         calls = OperatorLog()
@@ -82,29 +105,53 @@ class ModelServer(Server, ABC):
 
     def _ring(self, message: ChannelMessage) -> tuple[Done, tuple[int, ...]]:
         request = msgspec.convert(message.body, RingRequest)
-        tensors = self._bind(message, request, shared=True).tensors
-        width = request.slot_width
-        self._slots = [
-            restore_value(request.inputs, tensors[slot * width : (slot + 1) * width])
-            for slot in range(request.slots)
-        ]
+        all_state = {**request.state, **request.parameters}
+        tensors = self._bind(message, request, all_state, writable=False).tensors
+        self._slots = [self._slot(request, tensors, number) for number in range(request.slots)]
         return Done(), ()
+
+    def _slot(self, request: RingRequest, tensors: list[torch.Tensor], number: int) -> _Slot:
+        start = number * request.slot_width
+        own = self._model.state_dict(keep_vars=True) if request.parameters else {}
+        return _Slot(
+            restore_value(request.inputs, tensors[start : start + request.slot_width]),
+            [
+                _Binding(own[name], tensors[start + index])
+                for name, index in request.parameters.items()
+            ],
+        )
+
+    def _warm_up(self, message: ChannelMessage) -> tuple[BatchDone, tuple[int, ...]]:
+        request = msgspec.convert(message.body, WarmUpRequest)
+        self.prepare_memory(request.output_bytes, request.calls + 1)
+        before = self.held_memory()
+        self._warm.append(self._call(self._slots[request.slot]))
+        self.synchronise()
+        self.prepare_memory(self.held_memory() - before, request.calls)
+        return BatchDone([pointers(value) for value in self._warm]), ()
 
     def _batch(self, message: ChannelMessage) -> tuple[BatchDone, tuple[int, ...]]:
         self._held = None
-        model = self._model
-        self._held = [model(*slot) for slot in self._slots[: message.body["calls"]]]
+        self._held = [self._call(slot) for slot in self._slots[: message.body["calls"]]]
         self.synchronise()
         return BatchDone([pointers(value) for value in self._held]), ()
 
+    def _call(self, slot: _Slot) -> Any:
+        for parameter, value in slot.bindings:
+            parameter.data = value
+        return self._model(*slot.inputs)
+
     def _bind(
-        self, message: ChannelMessage, request: TrialRequest | RingRequest, shared: bool
+        self,
+        message: ChannelMessage,
+        request: TrialRequest | RingRequest,
+        indices: dict[str, int],
+        writable: bool,
     ) -> GivenTensors:
         """Take the given tensors, and bind the state among them to the model."""
         self._held, self._slots = None, []
-        given = self.take_tensors(message, request.layout, shared)
-        state = {name: given.tensors[index] for name, index in request.state.items()}
-        set_state(self._model, state)
+        given = self.take_tensors(message, request.layout, writable)
+        set_state(self._model, {name: given.tensors[index] for name, index in indices.items()})
         self.drop_tensors()
         return given
 

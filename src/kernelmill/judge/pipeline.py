@@ -15,7 +15,7 @@ from kernelmill.judge.hidden_sizes import with_secret_sizes
 from kernelmill.judge.protocol import OutputTensor
 from kernelmill.judge.runner_handle import RunnerRaised
 from kernelmill.judge.settings import JudgeSettings
-from kernelmill.judge.timing import REPEATS, TimedAnswerWrong
+from kernelmill.judge.timing import REPEATS, TimedCallRefused
 from kernelmill.records.candidate import Candidate
 from kernelmill.records.verdict import (
     DeviceDiagnosis,
@@ -187,10 +187,9 @@ class GatePipeline:
         with self._measurement_lock():
             try:
                 measurement = harness.measure(runner, outputs, built, compiled, self._repeats)
-            except TimedAnswerWrong as wrong:
-                raise _Refusal(
-                    Feedback(Gate.LATENCY, "timed-answer", str(wrong), (), wrong.hint)
-                ) from wrong
+            except TimedCallRefused as refused:
+                feedback = Feedback(Gate.LATENCY, refused.kind, str(refused), (), refused.hint)
+                raise _Refusal(feedback) from refused
         latency, self._profile, self._diagnosis, self._modelled = measurement
         self._check_profile(self._profile, latency.baseline_ms)
         self._require(harness.check_again(runner))

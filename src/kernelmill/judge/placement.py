@@ -4,25 +4,18 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from kernelmill.sandbox import Sandbox
+from kernelmill.sandbox import ConfinedProcess
 
 _DEFAULT_PRIORITY, _RUNNER_PRIORITY, _JUDGE_PRIORITY = 0, 1, 2
 """Real-time priorities; the judge precedes the runners."""
 
 
 @contextmanager
-def pinned(sandboxes: list[Sandbox], processors: list[int]) -> Iterator[None]:
-    """Keep all sandboxes on the same processors, with the same priority, inside the context.
-
-    Otherwise the scheduler often wakes several threads of a sandbox on one processor, and a timing
-    would measure that. Threads that wait for a processor nevertheless are noticed by
-    `Timed.waited`.
-    """
+def pinned(sandboxes: list[ConfinedProcess], processors: list[int]) -> Iterator[None]:
+    """Keep all sandboxes on the same processors, with the same priority, inside the context."""
     everywhere = sorted(os.sched_getaffinity(0))
     for sandbox in sandboxes:
-        _pin(sandbox, processors)
-        for thread in sandbox.threads():
-            _set_priority(thread, _RUNNER_PRIORITY)
+        pin(sandbox, processors)
     _set_priority(0, _JUDGE_PRIORITY)
     try:
         yield
@@ -33,12 +26,19 @@ def pinned(sandboxes: list[Sandbox], processors: list[int]) -> Iterator[None]:
         _set_priority(0, _DEFAULT_PRIORITY)
 
 
-def _pin(sandbox: Sandbox, processors: list[int]) -> None:
-    """Give the main thread the first processor, and the others the rest in turn."""
+def pin(sandbox: ConfinedProcess, processors: list[int]) -> None:
+    """Give the main thread the first processor, the others the rest in turn, and all a priority.
+
+    Otherwise the scheduler often wakes several threads of a sandbox on one processor, and a timing
+    would measure that. Threads that wait for a processor nevertheless are noticed by
+    `Timed.waited`.
+    """
     others = processors[1:] or processors
     for index, thread in enumerate(sorted(set(sandbox.threads()) - {sandbox.pid})):
         _set_affinity(thread, [others[index % len(others)]])
+        _set_priority(thread, _RUNNER_PRIORITY)
     _set_affinity(sandbox.pid, processors[:1])
+    _set_priority(sandbox.pid, _RUNNER_PRIORITY)
 
 
 def _set_affinity(thread: int, processors: list[int]) -> None:

@@ -29,10 +29,6 @@ class ReferenceRequest(msgspec.Struct):
     compiled: bool = False
 
 
-class Done(msgspec.Struct, tag="done"):
-    """The answer to a request that asks for no value."""
-
-
 class TrialRequest(msgspec.Struct):
     """Call the model once."""
 
@@ -66,13 +62,27 @@ class TrialDone(msgspec.Struct):
 
 
 class RingRequest(msgspec.Struct):
-    """Use these inputs for timed calls: `slots` times `slot_width` tensors, then the state."""
+    """Use these inputs for timed calls: `slots` times `slot_width` tensors, then shared state."""
 
     layout: Layout
     inputs: Node
     slots: int
     slot_width: int
     state: dict[str, int]
+    """Indices of the state that all slots share."""
+    parameters: dict[str, int] = {}
+    """Indices within a slot of the parameters that it has to itself."""
+
+
+class WarmUpRequest(msgspec.Struct):
+    """Call the model once on a slot, and hold its outputs as long as the process lives."""
+
+    slot: int
+    calls: int
+    """Number of calls in the batch that follows, which shall find memory as a long-lived process
+    does."""
+    output_bytes: int
+    """Bytes of the outputs of one call."""
 
 
 class BatchDone(msgspec.Struct):

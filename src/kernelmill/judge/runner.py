@@ -4,13 +4,13 @@ Nothing here is trusted once a candidate is loaded: the judge reads outputs from
 keeps the clock, and trusts no number that a runner sends.
 """
 
-import ctypes
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import torch
 
+from kernelmill.judge import heap
 from kernelmill.judge.model_loading import (
     CPU,
     compile_model,
@@ -18,15 +18,10 @@ from kernelmill.judge.model_loading import (
     outputs_in_float64,
 )
 from kernelmill.judge.model_server import GivenTensors, ModelServer
-from kernelmill.judge.protocol import (
-    CandidateRequest,
-    CaseMade,
-    Done,
-    ReferenceRequest,
-)
+from kernelmill.judge.protocol import CandidateRequest, CaseMade, ReferenceRequest
 from kernelmill.records.tensors import Layout, Node
 from kernelmill.sandbox.channel import Channel, ChannelMessage
-from kernelmill.sandbox.serving import failure
+from kernelmill.sandbox.serving import Done, failure, serve_forks
 from kernelmill.tasks.module import TaskModule
 from kernelmill.tensors.torch_side import (
     TensorView,
@@ -34,12 +29,13 @@ from kernelmill.tensors.torch_side import (
     write,
 )
 
-_M_MMAP_MAX, _M_TRIM_THRESHOLD = -4, -1
-
 
 def run_candidate(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
-    """Serve a candidate's ModelNew. An entry of the zygote."""
-    _prepare(arguments["threads"])
+    """Load a candidate's ModelNew, and serve it in forks. An entry of the zygote.
+
+    It is loaded with one thread: the threads of OpenMP do not survive a fork.
+    """
+    _prepare(threads=1)
     message = channel.receive()
     folder = Path(scratch) / "candidate"
     try:
@@ -48,8 +44,12 @@ def run_candidate(channel: Channel, arguments: dict[str, Any], scratch: str) -> 
     except BaseException as error:  # the candidate's own code may raise anything, SystemExit too
         channel.send(msgspec.to_builtins(failure(error, folder)))
         return
-    channel.send(msgspec.to_builtins(Done()))
-    _CpuServer(channel, model, folder).serve()
+
+    def serve(own: Channel) -> None:
+        torch.set_num_threads(arguments["threads"])
+        _CpuServer(own, model, folder).serve()
+
+    serve_forks(channel, serve)
 
 
 def run_reference(channel: Channel, arguments: dict[str, Any], _scratch: str) -> None:
@@ -73,11 +73,7 @@ def run_reference(channel: Channel, arguments: dict[str, Any], _scratch: str) ->
 def _prepare(threads: int) -> None:
     torch.set_num_threads(threads)
     torch.set_grad_enabled(False)
-    # Memory comes from one heap that never shrinks: no page faults inside the clock for either
-    # side, and an allocation gets memory that was freed (and poisoned) before.
-    libc = ctypes.CDLL(None)
-    libc.mallopt(_M_MMAP_MAX, 0)
-    libc.mallopt(_M_TRIM_THRESHOLD, -1)
+    heap.keep_one_heap()
 
 
 class _CpuServer(ModelServer):
@@ -85,10 +81,16 @@ class _CpuServer(ModelServer):
         super().__init__(channel, model, folder, CPU)
         self._views: list[TensorView] = []
 
-    def take_tensors(self, message: ChannelMessage, layout: Layout, shared: bool) -> GivenTensors:
-        view = TensorView(message.files[0], layout, shared)
+    def take_tensors(self, message: ChannelMessage, layout: Layout, writable: bool) -> GivenTensors:
+        view = TensorView(message.files[0], layout, writable)
         self._views.append(view)
         return GivenTensors(view.tensors, view.address)
+
+    def prepare_memory(self, size: int, calls: int) -> None:
+        heap.populate(size, calls)
+
+    def held_memory(self) -> int:
+        return heap.heap_bytes()
 
     def drop_tensors(self) -> None:
         while len(self._views) > 1:

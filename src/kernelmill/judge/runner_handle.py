@@ -11,15 +11,15 @@ import numpy.typing as npt
 from kernelmill.judge.protocol import (
     BatchDone,
     CandidateRequest,
-    Done,
     OutputTensor,
     ReferenceRequest,
     TrialDone,
+    WarmUpRequest,
 )
 from kernelmill.records.tensors import as_array, is_supported, item_size
-from kernelmill.sandbox import Sandbox, SandboxFailure, SandboxProtocolError
+from kernelmill.sandbox import ConfinedProcess, SandboxFailure, SandboxProtocolError
 from kernelmill.sandbox.channel import close_files
-from kernelmill.sandbox.serving import ProgramFailed
+from kernelmill.sandbox.serving import Done, ProgramFailed
 from kernelmill.tensors.blob import BLOB_NAME
 
 _Answer = TypeVar("_Answer")
@@ -52,6 +52,8 @@ class Timing(NamedTuple):
     pointers: list[list[int]]
     """The address of every output tensor, per call."""
     nanoseconds: int
+    ran: int
+    """Nanoseconds for which threads of the runner were on a processor, added up."""
     waited: int
     """Nanoseconds for which threads of the runner waited for a processor."""
 
@@ -59,7 +61,7 @@ class Timing(NamedTuple):
 class RunnerHandle:
     """A sandbox that runs the program of a runner. Closing the handle ends the sandbox."""
 
-    def __init__(self, sandbox: Sandbox) -> None:
+    def __init__(self, sandbox: ConfinedProcess) -> None:
         self.sandbox = sandbox
 
     def load(
@@ -103,11 +105,22 @@ class RunnerHandle:
     def attach(self, request: dict[str, Any], file: int, seconds: float) -> None:
         self.ask(request, Done, seconds, (file,))
 
+    def warm_up(self, request: WarmUpRequest, seconds: float) -> list[list[int]]:
+        """Make one call. Returns the addresses of the outputs of all such calls, which it holds."""
+        body = {"do": "warm up", **msgspec.to_builtins(request)}
+        return self.ask(body, BatchDone, seconds).pointers
+
     def batch(self, calls: int, seconds: float, what: str = "batch") -> Timing:
         """Time a batch of calls; the sandbox is stopped before and after it."""
         timed = self.sandbox.timed({"do": what, "calls": calls}, seconds)
         done = _decode(timed.answer, BatchDone)
-        return Timing(done.pointers, timed.nanoseconds, timed.waited)
+        return Timing(done.pointers, timed.nanoseconds, timed.ran, timed.waited)
+
+    def finish_batch(self, seconds: float) -> list[list[int]]:
+        """Receive the answer to a batch that was asked for. Returns its outputs' addresses."""
+        message = self.sandbox.receive(seconds)
+        close_files(message.files)
+        return _decode(message.body, BatchDone).pointers
 
     def read_output(self, output: OutputTensor) -> npt.NDArray[Any]:
         """Read a whole tensor from the sandbox's memory."""

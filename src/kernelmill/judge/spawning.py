@@ -15,8 +15,8 @@ RUNNER = "kernelmill.judge.runner"
 
 
 def open_sandbox(zygote: Zygote, settings: JudgeSettings) -> Sandbox:
-    """A sandbox that waits for a candidate. Raises SandboxFailure."""
-    policy = Policy(limits=settings.limits)
+    """A sandbox that waits for a candidate, to be forked. Raises SandboxFailure."""
+    policy = Policy(limits=settings.limits, forked=True)
     return zygote.spawn(f"{RUNNER}:run_candidate", {"threads": settings.threads}, policy)
 
 

@@ -23,10 +23,32 @@ _HOPELESS_ROUNDS = 6
 round, is not timed further."""
 
 
-class TimedAnswerWrong(Exception):
+class TimedCallRefused(Exception):
+    """A timed call did what no call may do."""
+
+    kind = "timed-call"
+    hint = ""
+
+
+class TimedAnswerWrong(TimedCallRefused):
     """The output of a timed call was wrong at the moment the call returned."""
 
+    kind = "timed-answer"
     hint = "finish all work before returning, and compute every call from its own inputs"
+
+
+class TimedOutputsShared(TimedCallRefused):
+    """Outputs of several calls, or an output and an input, are one memory."""
+
+    kind = "aliasing"
+    hint = "allocate the outputs in every call"
+
+
+class TooManyProcessors(TimedCallRefused):
+    """More processors worked for a call than it has threads."""
+
+    kind = "processors"
+    hint = "use OpenMP's default number of threads"
 
 
 class TimedRunner(NamedTuple):

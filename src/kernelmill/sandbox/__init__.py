@@ -16,10 +16,12 @@ from kernelmill.sandbox.failures import (
 )
 from kernelmill.sandbox.features import Features, probe_features
 from kernelmill.sandbox.policy import Policy, ResourceLimits, Tier
-from kernelmill.sandbox.sandbox import MemoryRegion, Sandbox
+from kernelmill.sandbox.process import ConfinedProcess, MemoryRegion
+from kernelmill.sandbox.sandbox import Sandbox, SandboxFork
 from kernelmill.sandbox.zygote import Zygote
 
 __all__ = [
+    "ConfinedProcess",
     "Features",
     "MemoryRegion",
     "Policy",
@@ -27,6 +29,7 @@ __all__ = [
     "Sandbox",
     "SandboxCrashed",
     "SandboxFailure",
+    "SandboxFork",
     "SandboxLimitExceeded",
     "SandboxProtocolError",
     "SandboxRanWhileStopped",

@@ -8,6 +8,7 @@ import sys
 from kernelmill.sandbox import landlock, seccomp, syscalls
 from kernelmill.sandbox.landlock import PathRule
 from kernelmill.sandbox.policy import Policy, ResourceLimits, Tier
+from kernelmill.sandbox.seccomp import SyscallGrants
 
 _SCRATCH_MOUNT_POINTS = ("/dev/shm", "/mnt", "/media", "/srv", "/tmp")
 _SYSTEM_PATHS = ("/usr", "/lib", "/lib64", "/bin", "/etc", "/opt", "/sys", "/proc")
@@ -123,4 +124,10 @@ def confine(policy: Policy, scratch: str) -> None:
         [PathRule(path, write=False) for path in reading]
         + [PathRule(path, write=True) for path in (*_DEVICES, *devices, scratch)]
     )
-    seccomp.restrict_syscalls(policy.may_execute, local_sockets=bool(policy.devices))
+    seccomp.restrict_syscalls(
+        SyscallGrants(
+            programs=policy.may_execute,
+            local_sockets=bool(policy.devices),
+            traces=not policy.forked,
+        )
+    )

@@ -13,6 +13,7 @@ import numpy as np
 from kernelmill.sandbox import landlock, seccomp, syscalls
 from kernelmill.sandbox.confine import enter_namespaces, mount_private_filesystems
 from kernelmill.sandbox.policy import Policy, Tier
+from kernelmill.sandbox.seccomp import SyscallGrants
 
 
 class Features(msgspec.Struct, frozen=True):
@@ -89,7 +90,7 @@ def _use_landlock() -> None:
 
 def _use_seccomp() -> None:
     syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
-    seccomp.restrict_syscalls(may_execute=False)
+    seccomp.restrict_syscalls(SyscallGrants())
 
 
 def _memory_reading_refusal() -> str:

@@ -41,6 +41,9 @@ class Policy(msgspec.Struct, frozen=True):
     limits: ResourceLimits = ResourceLimits()
     may_execute: bool = False
     """Whether the sandbox may fork and execute programs: builds need it, candidates do not."""
+    forked: bool = False
+    """Whether forks of it are wanted (`Sandbox.fork`) that can leave nothing behind for the next:
+    system calls by which they could are refused."""
     devices: tuple[str, ...] = ()
     """Device files it may use beside /dev/null and the like. Drivers reserve far more address space
     than there is memory, so with any of them only resident memory is limited."""

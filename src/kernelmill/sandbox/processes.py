@@ -1,10 +1,14 @@
 """Readings from /proc: the state, descendants, threads and memory of processes."""
 
 import os
+import time
 from collections.abc import Iterator
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _ZOMBIE = "Z"
+_EXIT_STATUS = 49
+"""Position among the fields from the state on."""
+_POLL_SECONDS = 2e-4
 
 
 def stat_fields(pid: int, thread: int | None = None) -> list[str]:
@@ -43,6 +47,44 @@ def descendants(root: int) -> Iterator[int]:
             ancestor = parents.get(ancestor)
         if ancestor == root:
             yield pid
+
+
+def children_of(pid: int) -> list[int]:
+    """The direct children of a process that have not ended."""
+    try:
+        children = [child for thread in threads_of(pid) for child in _children(pid, thread)]
+    except FileNotFoundError:  # a kernel without that file
+        return [child for child in descendants(pid) if parent_of(child) == pid]
+    return [child for child in children if stat_fields(child)[:1] not in ([], [_ZOMBIE])]
+
+
+def _children(pid: int, thread: int) -> list[int]:
+    with open(f"/proc/{pid}/task/{thread}/children") as children:
+        return [int(child) for child in children.read().split()]
+
+
+def open_files(pid: int) -> list[str]:
+    """What the open files of a process are, as the kernel names them."""
+    folder = f"/proc/{pid}/fd"
+    try:
+        return [os.readlink(f"{folder}/{number}") for number in os.listdir(folder)]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def wait_for_end(pid: int, seconds: float) -> int | None:
+    """The exit status of a process that ends within this time and that nobody has waited for.
+
+    None where there is none to be read.
+    """
+    deadline = time.monotonic() + seconds
+    while fields := stat_fields(pid):
+        if fields[0] == _ZOMBIE:
+            return int(fields[_EXIT_STATUS])
+        if time.monotonic() > deadline:
+            break
+        time.sleep(_POLL_SECONDS)
+    return None
 
 
 def threads_of(pid: int) -> list[int]:

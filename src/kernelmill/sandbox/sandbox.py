@@ -1,204 +1,84 @@
-"""The parent's handle of one sandbox: requests, timed requests, reading its memory, its end."""
+"""A sandbox: a confined process under a supervisor, and the forks that are made of it."""
 
 import os
 import signal
 import socket
-import time
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from contextlib import suppress
 
-import numpy as np
-import numpy.typing as npt
-
-from kernelmill.sandbox import syscalls
-from kernelmill.sandbox.channel import Channel, ChannelClosed, ChannelMessage, close_files
+from kernelmill.sandbox.channel import Channel, ChannelClosed, channel_pair, close_files
 from kernelmill.sandbox.failures import (
     SandboxCrashed,
     SandboxFailure,
     SandboxLimitExceeded,
     SandboxProtocolError,
-    SandboxRanWhileStopped,
 )
-from kernelmill.sandbox.processes import descendants, parent_of, stat_fields, threads_of
+from kernelmill.sandbox.logs import sealed_log
+from kernelmill.sandbox.process import ConfinedProcess
+from kernelmill.sandbox.processes import (
+    children_of,
+    open_files,
+    wait_for_end,
+)
 
-_Result = TypeVar("_Result")
 _SPAWN_SECONDS = 30.0
-_PROCESS_CLOCK = 2
-"""With the inverted pid in the higher bits: the id of a process's CPU-time clock."""
-_STOP_TOLERANCE_NANOSECONDS = 300_000
-"""CPU time that may be charged to a stopped sandbox: the act of stopping takes some."""
-_STOP_SECONDS = 10.0
-_STOP_POLL_SECONDS = 5e-5
-_REMAINDER_SECONDS = 1.0
-"""Time-out for the remainder of an answer whose first byte has arrived."""
 _END_SECONDS = 10.0
-_LAST_LINE_CHARACTERS = 500
-_POISON = 0xFF
-"""A byte whose repetition is NaN in every floating-point type."""
-_SECCOMP_FILTERS = "Seccomp_filters:"
+_REPORT_SECONDS = 0.2
+"""Time for the supervisor to notice a limit that a fork has gone over."""
+_FORK_LOG_BYTES = 1 << 16
+_NOTHING = "/dev/null"
 
 
-class Timed(NamedTuple):
-    """The answer to a timed request."""
-
-    answer: dict[str, Any]
-    nanoseconds: int
-    waited: int
-    """Nanoseconds in which its threads were ready to run, but no processor was free."""
-
-
-class MemoryRegion(NamedTuple):
-    """One mapping in a process's address space."""
-
-    start: int
-    end: int
-    path: str
-    """The mapped file; empty for anonymous memory."""
-
-
-class _Activity(NamedTuple):
-    """Scheduler counters, summed over all threads of a sandbox."""
-
-    ran: int
-    """Nanoseconds on a processor."""
-    waited: int
-    """Nanoseconds in a run queue."""
-    starts: int
-    """How often one of them was put on a processor."""
-
-
-class Sandbox:
-    """A confined process and the channel to it.
-
-    `request` and `timed` raise a `SandboxFailure` when no proper answer comes; the sandbox is dead
-    after that. A stopped sandbox uses no CPU time; `timed` lets it run only while the clock does.
-    """
+class Sandbox(ConfinedProcess):
+    """The confined process that a zygote has forked. Its end is the end of everything inside."""
 
     def __init__(self, channel: Channel, control: Channel, log: int) -> None:
-        self._channel = channel
+        super().__init__(channel, log)
         self._control = control
-        self._log = log
-        self.closed = False
-        self._printed = ""
-        self._when_stopped: _Activity | None = None
         self.pid = self._guarded(lambda: channel.peer_process(_SPAWN_SECONDS))
 
-    def request(
-        self, body: dict[str, Any], timeout: float, files: tuple[int, ...] = ()
-    ) -> ChannelMessage:
-        """Send one message, wait for one answer."""
+    def fork(self, timeout: float) -> "SandboxFork":
+        """A new process that begins as a copy of this one, which is stopped meanwhile.
 
-        def converse() -> ChannelMessage:
-            self._channel.send(body, files)
-            return self._channel.receive(timeout)
-
-        return self._guarded(converse)
-
-    def timed(self, body: dict[str, Any], timeout: float) -> Timed:
-        """Send one message to the stopped sandbox, and stop it the moment it answers.
-
-        It runs only while the clock does, so work left undone at the answer stays undone.
+        The program inside answers the request "fork" by `serving.serve_forks`. It is not trusted:
+        a copy of its memory is all that a fork may get from it, and nothing comes back. So there
+        may be no other process, no second thread and no open file through which it could.
         """
-
-        def converse() -> Timed:
-            self._channel.send(body)
-            before = self._activity()
-            self._check_stayed_stopped(before)
-            start = time.perf_counter_ns()
-            self._signal(signal.SIGCONT)
-            self._channel.wait(timeout)
-            self._signal(signal.SIGSTOP)
-            end = time.perf_counter_ns()
-            waited = self._activity().waited - before.waited
-            self._stop()
-            message = self._channel.receive(_REMAINDER_SECONDS)
-            close_files(message.files)
-            return Timed(message.body, end - start, waited)
-
-        return self._guarded(converse)
-
-    def has_answered(self) -> bool:
-        """Whether an answer has begun to arrive."""
-        return self._channel.ready(0.0)
-
-    def send(self, body: dict[str, Any]) -> None:
-        """Send a message without waiting for its answer, which `receive` takes."""
-        self._guarded(lambda: self._channel.send(body))
-
-    def receive(self, timeout: float) -> ChannelMessage:
-        return self._guarded(lambda: self._channel.receive(timeout))
-
-    def discard_answer(self, timeout: float) -> None:
-        """Receive an answer that is not needed."""
+        self._require_alone()
+        ours, theirs = channel_pair()
+        ours.expect_greeting()
+        log = sealed_log(_FORK_LOG_BYTES)
+        self.resume()
+        self.send({"do": "fork"}, (theirs.fileno(), log))
+        theirs.close()
+        pid = self._guarded(lambda: ours.peer_process(timeout))
+        fork = SandboxFork(self, ours, log, pid)
         close_files(self.receive(timeout).files)
+        self.stop()
+        self._require_alone(pid)
+        return fork
 
-    def stop(self) -> None:
-        """Stop every thread of it, until `resume` or `timed`."""
-        self._guarded(self._stop)
-
-    def resume(self) -> None:
-        """Continue it. Raises SandboxRanWhileStopped where it had not stayed stopped."""
-        self._guarded(self._resume)
-
-    def read(self, spans: list[tuple[int, int]]) -> npt.NDArray[np.uint8]:
-        """Bytes of the sandbox's memory, as (address, length) spans, taken without its help."""
-        try:
-            return syscalls.read_memory(self.pid, spans)
-        except OSError as error:
-            raise SandboxProtocolError(f"its answer is not in its memory: {error}") from error
-
-    def poison(self, spans: list[tuple[int, int]]) -> None:
-        """Overwrite (address, length) spans of its memory with NaNs."""
-        try:
-            syscalls.fill_memory(self.pid, spans, _POISON)
-        except OSError as error:
-            raise SandboxProtocolError(f"its answer is not in its memory: {error}") from error
-
-    def threads(self) -> list[int]:
-        return threads_of(self.pid)
-
-    def fewest_seccomp_filters(self) -> int:
-        """The number of seccomp filters on the thread that has the fewest."""
-        counts = []
-        for thread in self.threads():
-            try:
-                with open(f"/proc/{self.pid}/task/{thread}/status") as status:
-                    counts += [int(n.split()[1]) for n in status if n.startswith(_SECCOMP_FILTERS)]
-            except OSError:
-                continue
-        return min(counts, default=0)
-
-    def other_processes(self) -> list[int]:
-        """Processes in the sandbox beside the confined one itself."""
-        supervisor = parent_of(self.pid)
-        if supervisor is None:
-            return []
-        return [pid for pid in descendants(supervisor) if pid != self.pid]
-
-    def regions(self, executable: bool = False, name: str = "") -> list[MemoryRegion]:
-        """Its memory map: only executable regions, or only those whose path contains `name`."""
-        found = []
-        try:
-            with open(f"/proc/{self.pid}/maps") as maps:
-                for line in maps:
-                    addresses, rights, _, _, _, *path = line.split(maxsplit=5)
-                    text = path[0].strip() if path else ""
-                    if name in text and ("x" in rights or not executable):
-                        start, _, end = addresses.partition("-")
-                        found.append(MemoryRegion(int(start, 16), int(end, 16), text))
-        except OSError:
-            return []
-        return found
-
-    def log(self) -> str:
-        """Its standard output and error, up to the limit; of one that failed also after its end."""
-        if self.closed:
-            return self._printed
-        size = os.fstat(self._log).st_size
-        return os.pread(self._log, size, 0).rstrip(b"\0").decode(errors="replace")
+    def _require_alone(self, *forks: int) -> None:
+        """Raise SandboxProtocolError where anything in the sandbox could carry values along."""
+        strays = set(children_of(self.pid)) - set(forks)
+        if set(forks) - set(children_of(self.pid)) or self.pid in forks:
+            raise SandboxProtocolError("a fork is another process than it should be")
+        if strays:
+            raise SandboxProtocolError(f"{len(strays)} processes were left running")
+        threads = len(self.threads())
+        if threads > 1:
+            raise SandboxProtocolError(
+                f"the constructor leaves {threads - 1} threads behind: a forward may start "
+                "threads, loading and constructing may not"
+            )
+        files = open_files(self.pid)
+        sockets = [target for target in files if target.startswith("socket:")]
+        others = [target for target in files if target != _NOTHING and target not in sockets]
+        if others or len(sockets) > 1:
+            raise SandboxProtocolError(
+                f"loading leaves files open: {', '.join(others or sockets[1:])[:200]}"
+            )
 
     def close(self) -> None:
-        """End every process inside and wait until all are gone."""
         if self.closed:
             return
         self.closed = True
@@ -217,85 +97,56 @@ class Sandbox:
             self._control.close()
             os.close(self._log)
 
-    def __enter__(self) -> "Sandbox":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _guarded(self, action: Callable[[], _Result]) -> _Result:
-        """Run an action; where it fails, end the sandbox and raise the reason."""
-        if self.closed:
-            raise SandboxCrashed(None, None, "")
-        try:
-            return action()
-        except (ChannelClosed, SandboxFailure) as error:
-            failure = self._explain(error)
-            self._printed = self.log()
-            self.close()
-            raise failure from error
-
-    def _stop(self) -> None:
-        self._signal(signal.SIGSTOP)
-        deadline = time.monotonic() + _STOP_SECONDS
-        while not self._is_stopped():
-            if time.monotonic() > deadline:
-                raise SandboxRanWhileStopped("it does not stop when told to")
-            # Its threads need a processor to stop on: polling without a pause would take it.
-            time.sleep(_STOP_POLL_SECONDS)
-        self._when_stopped = self._activity()
-
-    def _resume(self) -> None:
-        if self._when_stopped is not None:
-            self._check_stayed_stopped(self._activity())
-        self._signal(signal.SIGCONT)
-
-    def _check_stayed_stopped(self, now: _Activity) -> None:
-        if self._when_stopped is not None:
-            ran = now.ran - self._when_stopped.ran
-            # CPU time before a stop may be charged late: only what was scheduled again has run.
-            if ran > _STOP_TOLERANCE_NANOSECONDS and now.starts > self._when_stopped.starts:
-                raise SandboxRanWhileStopped(f"it ran for {ran / 1e6:.2f} ms while stopped")
-        self._when_stopped = None
-
-    def _is_stopped(self) -> bool:
-        states = (stat_fields(self.pid, thread)[:1] for thread in self.threads())
-        return all(state[0] in "TtZX" for state in states if state)
-
-    def _activity(self) -> _Activity:
-        try:
-            ran = time.clock_gettime_ns(~self.pid << 3 | _PROCESS_CLOCK)
-        except OSError as error:
-            raise ChannelClosed from error
-        waited = starts = 0
-        for thread in self.threads():
-            try:
-                with open(f"/proc/{self.pid}/task/{thread}/schedstat") as statistics:
-                    _, wait, count = statistics.read().split()
-            except OSError:
-                continue
-            waited += int(wait)
-            starts += int(count)
-        return _Activity(ran, waited, starts)
-
-    def _signal(self, number: int) -> None:
-        try:
-            os.kill(self.pid, number)
-        except ProcessLookupError as error:
-            raise ChannelClosed from error
-
-    def _explain(self, error: Exception) -> SandboxFailure:
+    def _explain_end(self) -> SandboxFailure:
         """The reason behind a closed channel, as the supervisor reports it."""
-        if isinstance(error, SandboxFailure):
-            return error
+        return self.reported_end(_END_SECONDS) or SandboxCrashed(None, None, self._last_line())
+
+    def reported_end(self, seconds: float) -> SandboxFailure | None:
+        """The end that the supervisor reports within this time."""
+        if self.closed:
+            return None
         try:
-            end = self._control.receive(_END_SECONDS).body
+            end = self._control.receive(seconds).body
         except (ChannelClosed, SandboxFailure):
-            return SandboxCrashed(None, None, self._last_line())
+            return None
         if end.get("event") == "limit":
             return SandboxLimitExceeded(end["limit"], end["detail"])
         return SandboxCrashed(end["exit_code"], end["signal_number"], self._last_line())
 
-    def _last_line(self) -> str:
-        lines = [line for line in self.log().splitlines() if line.strip()]
-        return lines[-1][:_LAST_LINE_CHARACTERS] if lines else ""
+
+class SandboxFork(ConfinedProcess):
+    """A fork of a sandbox's process. Closing it ends it; the sandbox lives on.
+
+    System calls that would leave something behind for the next fork are refused to it, and the
+    process that it was forked from is stopped while it lives.
+    """
+
+    def __init__(self, sandbox: Sandbox, channel: Channel, log: int, pid: int) -> None:
+        super().__init__(channel, log)
+        self._sandbox = sandbox
+        self.pid = pid
+
+    def close(self) -> None:
+        if self.closed:
+            return
+        self.closed = True
+        self._channel.close()
+        for pid in (*children_of(self.pid), self.pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            wait_for_end(pid, _END_SECONDS)
+        os.close(self._log)
+
+    def _explain_end(self) -> SandboxFailure:
+        status = wait_for_end(self.pid, _REPORT_SECONDS)
+        limit = self._sandbox.reported_end(_REPORT_SECONDS if status is None else 0.0)
+        if limit is not None:
+            return limit
+        if status is None:
+            return SandboxCrashed(None, None, self._last_line())
+        exited = os.WIFEXITED(status)
+        return SandboxCrashed(
+            os.WEXITSTATUS(status) if exited else None,
+            None if exited else os.WTERMSIG(status),
+            self._last_line(),
+        )

@@ -3,7 +3,9 @@
 import ctypes
 import errno
 import struct
+from typing import NamedTuple
 
+from kernelmill.sandbox.syscall_numbers import LEAVING_TRACES, NEEDLESS, NUMBERS
 from kernelmill.sandbox.syscalls import (
     MACHINE,
     PR_SET_PDEATHSIG,
@@ -22,33 +24,25 @@ _CLONE_VFORK = 0x00004000
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _X32_BIT = 0x40000000
 
-# Name: numbers on (x86_64, aarch64); None where the architecture has no such call.
-_NUMBERS: dict[str, tuple[int | None, int | None]] = {
-    "acct": (163, 89), "add_key": (248, 217), "bpf": (321, 280), "chroot": (161, 51),
-    "clone": (56, 220), "clone3": (435, 435), "connect": (42, 203), "delete_module": (176, 106),
-    "execve": (59, 221), "execveat": (322, 281), "finit_module": (313, 273), "fork": (57, None),
-    "fsconfig": (431, 431), "fsmount": (432, 432), "fsopen": (430, 430), "fspick": (433, 433),
-    "init_module": (175, 105), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
-    "io_uring_setup": (425, 425), "kcmp": (312, 272), "kexec_file_load": (320, 294),
-    "kexec_load": (246, 104), "keyctl": (250, 219), "mount": (165, 40),
-    "mount_setattr": (442, 442), "move_mount": (429, 429), "name_to_handle_at": (303, 264),
-    "open_by_handle_at": (304, 265), "open_tree": (428, 428), "perf_event_open": (298, 241),
-    "pidfd_getfd": (438, 438), "pivot_root": (155, 41), "prctl": (157, 167),
-    "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "ptrace": (101, 117),
-    "quotactl": (179, 60), "reboot": (169, 142), "request_key": (249, 218),
-    "setns": (308, 268), "settimeofday": (164, 170), "clock_settime": (227, 112),
-    "socket": (41, 198), "swapon": (167, 224), "swapoff": (168, 225), "syslog": (103, 116),
-    "io_setup": (206, 0), "io_submit": (209, 2), "io_pgetevents": (333, 292),
-    "timer_create": (222, 107), "mq_notify": (244, 184), "fcntl": (72, 25),
-    "umount2": (166, 39), "unshare": (272, 97), "userfaultfd": (323, 282), "vfork": (58, None),
-}  # fmt: skip
 _FOR_PROGRAMS = frozenset({"clone", "clone3", "execve", "execveat", "fork", "vfork"})
 """Refused only where the policy forbids starting programs."""
-_SPECIAL = frozenset({"clone", "clone3", "fcntl", "prctl"})
 _AF_UNIX = 1
 _F_SETSIG = 10
 """Like timer_create and mq_notify, a way to have the kernel send a process a SIGCONT."""
-_NUMBER_AT, _ARCH_AT, _FIRST_ARGUMENT_AT, _SECOND_ARGUMENT_AT = 0, 4, 16, 24
+_TRACES_BY_FCNTL = (6, 7, 8, 15, 37, 38, 1024, 1026, 1031, 1033, 1036, 1038)
+"""Locks, owners, leases, notes, pipe sizes, seals and hints, which files keep."""
+_TRACES_BY_IOCTL = (0x5452, 0x8901, 0x8902)
+"""Owners of files (FIOASYNC, FIOSETOWN, SIOCSPGRP)."""
+_MAP_SHARED = 1
+_FORK_FLAGS = 0x012000FF
+"""Bits of `clone` that a plain fork may have: its end's signal, and where its thread id goes."""
+_NUMBER_AT, _ARCH_AT, _FIRST_ARGUMENT_AT, _SECOND_ARGUMENT_AT, _FOURTH_ARGUMENT_AT = (
+    0,
+    4,
+    16,
+    24,
+    40,
+)
 
 _LOAD, _JUMP_EQUAL, _JUMP_GREATER_EQUAL, _JUMP_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 
@@ -65,13 +59,22 @@ def supported() -> bool:
     return MACHINE in _AUDIT_ARCH
 
 
-def program(may_execute: bool, local_sockets: bool = False) -> bytes:
-    """The filter as BPF instructions: refused calls return EPERM, all others are allowed.
+class SyscallGrants(NamedTuple):
+    """Kinds of system calls that are granted beyond those of a plain computation."""
 
-    `local_sockets` may be created, not connected: the driver of a GPU listens on one of its own.
-    """
+    programs: bool = False
+    """Forking, and executing programs."""
+    local_sockets: bool = False
+    """Sockets may be created, not connected: the driver of a GPU listens on one of its own."""
+    traces: bool = True
+    """What outlives the caller in the kernel: shared memory, pipes, file attributes, signals,
+    priorities. Where it is refused, a plain fork is granted: it can leave nothing behind."""
+
+
+def program(grants: SyscallGrants) -> bytes:
+    """The filter as BPF instructions: refused calls return EPERM, all others are allowed."""
     column = 0 if MACHINE == "x86_64" else 1
-    numbers = {name: pair[column] for name, pair in _NUMBERS.items()}
+    numbers = {name: pair[column] for name, pair in NUMBERS.items()}
     code = [
         _instruction(_LOAD, _ARCH_AT),
         _instruction(_JUMP_EQUAL, _AUDIT_ARCH[MACHINE], 1, 0),
@@ -80,43 +83,82 @@ def program(may_execute: bool, local_sockets: bool = False) -> bytes:
     ]
     if MACHINE == "x86_64":
         code += [_instruction(_JUMP_GREATER_EQUAL, _X32_BIT, 0, 1), _refuse(errno.ENOSYS)]
-    for name, number in numbers.items():
-        if number is None or name in _SPECIAL or (may_execute and name in _FOR_PROGRAMS):
-            continue
-        if name == "socket" and local_sockets:
-            continue
-        code += [_instruction(_JUMP_EQUAL, number, 0, 1), _refuse(errno.EPERM)]
-    if local_sockets:
+    for name in _refused(grants):
+        code += _refused_call(numbers[name])
+    if grants.local_sockets:
         code += _when(
             numbers["socket"],
             _FIRST_ARGUMENT_AT,
             [_instruction(_JUMP_EQUAL, _AF_UNIX, 1, 0), _refuse(errno.EPERM)],
         )
-    code += _when(
-        numbers["prctl"],
-        _FIRST_ARGUMENT_AT,
-        [_instruction(_JUMP_EQUAL, PR_SET_PDEATHSIG, 0, 1), _refuse(errno.EPERM)],
-    )
-    code += _when(
-        numbers["fcntl"],
-        _SECOND_ARGUMENT_AT,
-        [_instruction(_JUMP_EQUAL, _F_SETSIG, 0, 1), _refuse(errno.EPERM)],
-    )
-    if not may_execute:
+    code += _refused_values(numbers["prctl"], _FIRST_ARGUMENT_AT, (PR_SET_PDEATHSIG,))
+    fcntl_traces = () if grants.traces else _TRACES_BY_FCNTL
+    code += _refused_values(numbers["fcntl"], _SECOND_ARGUMENT_AT, (_F_SETSIG, *fcntl_traces))
+    if not grants.traces:
+        code += _refused_traces(numbers)
+    if not grants.programs:
+        code += _refused_processes(numbers, forks=not grants.traces)
+    return b"".join([*code, _instruction(_RETURN, _ALLOW)])
+
+
+def _refused(grants: SyscallGrants) -> list[str]:
+    """Names of the calls that are refused whatever their arguments."""
+    names = set(NEEDLESS)
+    if not grants.programs:
+        names |= _FOR_PROGRAMS - {"clone", "clone3"}
+    if not grants.traces:
+        names |= LEAVING_TRACES
+    if grants.local_sockets:
+        names.remove("socket")
+    return sorted(names)
+
+
+def _refused_call(number: int | None) -> list[bytes]:
+    if number is None:
+        return []
+    return [_instruction(_JUMP_EQUAL, number, 0, 1), _refuse(errno.EPERM)]
+
+
+def _refused_values(number: int | None, argument_at: int, values: tuple[int, ...]) -> list[bytes]:
+    """Refuse one system call where an argument has one of these values."""
+    checks = []
+    for value in values:
+        checks += [_instruction(_JUMP_EQUAL, value, 0, 1), _refuse(errno.EPERM)]
+    return _when(number, argument_at, checks)
+
+
+def _refused_traces(numbers: dict[str, int | None]) -> list[bytes]:
+    """What depends on arguments: shared mappings, other processes' limits, files' owners."""
+    shared = [_instruction(_JUMP_ANY_BIT, _MAP_SHARED, 0, 1), _refuse(errno.EPERM)]
+    others = [_instruction(_JUMP_EQUAL, 0, 1, 0), _refuse(errno.EPERM)]
+    return [
+        *_when(numbers["mmap"], _FOURTH_ARGUMENT_AT, shared),
+        *_when(numbers["prlimit64"], _FIRST_ARGUMENT_AT, others),
+        *_refused_values(numbers["ioctl"], _SECOND_ARGUMENT_AT, _TRACES_BY_IOCTL),
+    ]
+
+
+def _refused_processes(numbers: dict[str, int | None], forks: bool) -> list[bytes]:
+    """Threads are granted; plain forks where `forks` says so; no other process."""
+    other_bits = 0xFFFFFFFF & ~_FORK_FLAGS
+    last_check = [_instruction(_JUMP_ANY_BIT, other_bits, 0, 1)] if forks else []
+    return [
         # clone3 hides its flags behind a pointer; without it glibc falls back to clone.
-        code += [_instruction(_JUMP_EQUAL, numbers["clone3"] or 0, 0, 1), _refuse(errno.ENOSYS)]
-        code += _when(
+        _instruction(_JUMP_EQUAL, numbers["clone3"] or 0, 0, 1),
+        _refuse(errno.ENOSYS),
+        *_when(
             numbers["clone"],
             _FIRST_ARGUMENT_AT,
             [
                 # A thread that waits for its child as vfork does cannot be stopped.
                 _instruction(_JUMP_ANY_BIT, _CLONE_VFORK, 0, 1),
                 _refuse(errno.EPERM),
-                _instruction(_JUMP_ANY_BIT, _CLONE_THREAD, 1, 0),
+                _instruction(_JUMP_ANY_BIT, _CLONE_THREAD, len(last_check) + 1, 0),
+                *last_check,
                 _refuse(errno.EPERM),
             ],
-        )
-    return b"".join([*code, _instruction(_RETURN, _ALLOW)])
+        ),
+    ]
 
 
 def _when(number: int | None, argument_at: int, checks: list[bytes]) -> list[bytes]:
@@ -130,9 +172,9 @@ class _Program(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
 
 
-def restrict_syscalls(may_execute: bool, local_sockets: bool = False) -> None:
+def restrict_syscalls(grants: SyscallGrants) -> None:
     """Install the filter for this process and its descendants. Needs no_new_privs."""
-    instructions = program(may_execute, local_sockets)
+    instructions = program(grants)
     buffer = ctypes.create_string_buffer(instructions, len(instructions))
     description = _Program(len(instructions) // 8, ctypes.addressof(buffer))
     prctl(PR_SET_SECCOMP, _MODE_FILTER, ctypes.byref(description))
@@ -140,7 +182,7 @@ def restrict_syscalls(may_execute: bool, local_sockets: bool = False) -> None:
 
 def forbid_programs() -> None:
     """Refuse forking and executing to every thread of this process from now on."""
-    instructions = program(may_execute=False, local_sockets=True)
+    instructions = program(SyscallGrants(local_sockets=True))
     buffer = ctypes.create_string_buffer(instructions, len(instructions))
     description = _Program(len(instructions) // 8, ctypes.addressof(buffer))
     number = _SECCOMP[MACHINE]

@@ -1,6 +1,8 @@
 """Request loop of a program in a sandbox. Needs no framework."""
 
+import gc
 import os
+import socket
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -8,12 +10,16 @@ from typing import Any
 
 import msgspec
 
-from kernelmill.sandbox.channel import Channel, ChannelMessage
+from kernelmill.sandbox.channel import Channel, ChannelMessage, close_files
 
 Command = Callable[[ChannelMessage], tuple[Any, tuple[int, ...]]]
 """Handles a request; returns the answer and the open files to send with it."""
 _TRACE_LINES = 6
 _MOST_MESSAGE = 2000
+
+
+class Done(msgspec.Struct, tag="done"):
+    """The answer to a request that asks for no value."""
 
 
 class ProgramFailed(msgspec.Struct, tag="failed"):
@@ -33,6 +39,37 @@ def failure(error: BaseException, folder: Path) -> ProgramFailed:
     ]
     message = str(error).strip()[:_MOST_MESSAGE]
     return ProgramFailed(type(error).__name__, message, lines)
+
+
+def serve_forks(channel: Channel, run: Callable[[Channel], None]) -> None:
+    """Answer `Done`, then every request with a fork that runs `run` on a channel of its own.
+
+    The counterpart of `Sandbox.fork`, which sends the fork's channel and its log. Nothing more is
+    printed into the log of this process, in which a fork could read what another has printed.
+    """
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in (1, 2):
+        os.dup2(nothing, number)
+    os.close(nothing)
+    gc.freeze()
+    channel.send(msgspec.to_builtins(Done()))
+    while True:
+        message = channel.receive()
+        if os.fork() == 0:
+            channel.close()
+            run(_enter_fork(*message.files))
+            return
+        close_files(message.files)
+        channel.send(msgspec.to_builtins(Done()))
+
+
+def _enter_fork(channel_file: int, log: int) -> Channel:
+    for number in (1, 2):
+        os.dup2(log, number)
+    os.close(log)
+    channel = Channel(socket.socket(fileno=channel_file))
+    channel.greet()
+    return channel
 
 
 class Server:

@@ -3,7 +3,6 @@
 The program that runs in that process is `zygote_program.py`.
 """
 
-import fcntl
 import os
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from kernelmill.records.errors import SandboxUnavailable
 from kernelmill.sandbox.channel import ChannelClosed, channel_pair
 from kernelmill.sandbox.failures import SandboxCrashed, SandboxFailure, ZygoteLost
 from kernelmill.sandbox.features import Features
+from kernelmill.sandbox.logs import sealed_log
 from kernelmill.sandbox.policy import Policy
 from kernelmill.sandbox.sandbox import Sandbox
 
@@ -133,7 +133,7 @@ class Zygote:
         channel, channel_theirs = channel_pair()
         channel.expect_greeting()
         control, control_theirs = channel_pair()
-        log = _sealed_log(log_bytes)
+        log = sealed_log(log_bytes)
         try:
             self._channel.send(body, (channel_theirs.fileno(), control_theirs.fileno(), log))
         except ChannelClosed:
@@ -148,12 +148,3 @@ def _environment(threads: int) -> dict[str, str]:
     copied = {name: os.environ[name] for name in _SEARCH_PATHS if name in os.environ}
     own = {"PATH": os.defpath, "OMP_NUM_THREADS": str(threads), "HOME": "/"}
     return {**_ENVIRONMENT, **own, **copied}
-
-
-def _sealed_log(size: int) -> int:
-    """A memory file that cannot grow: printing gigabytes fills it and no more."""
-    log = os.memfd_create("log", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    os.ftruncate(log, size)
-    seals = fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
-    fcntl.fcntl(log, fcntl.F_ADD_SEALS, seals)
-    return log

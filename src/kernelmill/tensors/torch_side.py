@@ -70,11 +70,11 @@ _libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 class TensorView:
     """Tensors over a memory file that is mapped into this process."""
 
-    def __init__(self, file: int, layout: Layout, shared: bool) -> None:
-        """Shared: read-only, and later writes show. Otherwise private, with copy on write."""
-        protection = mmap.PROT_READ | (0 if shared else mmap.PROT_WRITE)
-        flags = mmap.MAP_SHARED if shared else mmap.MAP_PRIVATE
-        address = _libc.mmap(None, layout.bytes, protection, flags, file, 0)
+    def __init__(self, file: int, layout: Layout, writable: bool) -> None:
+        """Where it is not writable, later writes of others to the file show. Writes into it are
+        private: nothing reaches the file."""
+        protection = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
+        address = _libc.mmap(None, layout.bytes, protection, mmap.MAP_PRIVATE, file, 0)
         if address in (None, ctypes.c_void_p(-1).value):
             raise OSError(ctypes.get_errno(), "mmap of tensors")
         # Populate page tables now, not while the clock runs; older kernels ignore the request.

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from kernelmill.backends.base import Built
 from kernelmill.judge.cases import HostCase, HostCaseSet
 from kernelmill.judge.correctness import Correctness, check_correctness
-from kernelmill.judge.devices.cpu.interleaved import InterleavedTiming
+from kernelmill.judge.devices.cpu.interleaved import InterleavedTiming, TimedCandidate
 from kernelmill.judge.devices.cpu.roofline import cpu_floor
+from kernelmill.judge.devices.cpu.template import CandidateTemplate
 from kernelmill.judge.devices.cpu.trials import run_trial, trial_body
 from kernelmill.judge.harness import Harness, Measurement
 from kernelmill.judge.input_ring import InputRing
@@ -17,7 +18,7 @@ from kernelmill.judge.reference import read_init_arguments, start_reference
 from kernelmill.judge.runner_handle import RunnerHandle, RunnerRaised, attributed_to_reference
 from kernelmill.judge.settings import JudgeSettings
 from kernelmill.judge.spawning import load_candidate, open_sandbox
-from kernelmill.judge.timing import TimedRunner, summarise_latency
+from kernelmill.judge.timing import summarise_latency
 from kernelmill.records.candidate import Candidate
 from kernelmill.records.errors import TaskError
 from kernelmill.records.task import Task
@@ -27,13 +28,14 @@ _SECONDS = 120.0
 _COMPILE_SECONDS = 300.0
 _BATCH_NANOSECONDS = 8_000_000
 _MOST_SLOTS = 8
-_MOST_RING_BYTES = 512 << 20
+_MOST_TIMED_BYTES = 1 << 30
+"""Memory of the ring of timed inputs and of the cases that fill it."""
 _RUNNER_PRIVATE_BYTES = 128 << 20
 """Upper estimate of a runner's private memory, on top of the framework pages it shares."""
 _FILES_PER_RUNNER = 4
 
 
-class CpuHarness(Harness[RunnerHandle]):
+class CpuHarness(Harness[CandidateTemplate]):
     clock = "host clock of the judge; the runner lives only inside it"
     device = ""
 
@@ -41,7 +43,7 @@ class CpuHarness(Harness[RunnerHandle]):
         self.task = task
         self._zygote = zygote
         self._settings = settings
-        self._compiled: TimedRunner | None = None
+        self._compiled: RunnerHandle | None = None
         self._compiles = True
         self._references: list[RunnerHandle] = []
         self.init = read_init_arguments(task, zygote)
@@ -68,43 +70,45 @@ class CpuHarness(Harness[RunnerHandle]):
         return self.cases.files + 2 + len(self._references) * _FILES_PER_RUNNER
 
     @contextmanager
-    def spawn_runner(self, candidate: Candidate, built: Built) -> Iterator[RunnerHandle]:
+    def spawn_runner(self, candidate: Candidate, built: Built) -> Iterator[CandidateTemplate]:
         with open_sandbox(self._zygote, self._settings) as sandbox:
-            yield load_candidate(sandbox, candidate, built, self.init, self._settings)
+            load_candidate(sandbox, candidate, built, self.init, self._settings)
+            yield CandidateTemplate(sandbox, self._settings.seconds)
 
-    def check(self, runner: RunnerHandle, small: bool) -> Correctness:
+    def check(self, runner: CandidateTemplate, small: bool) -> Correctness:
         hidden = [case for case in self.cases.trials if case.variant.hidden]
         return self._check(runner, hidden if small and hidden else self.cases.trials)
 
-    def check_again(self, runner: RunnerHandle) -> Correctness:
-        runner.sandbox.resume()
-        return self._check(runner, self.cases.held_out[1:])
+    def check_again(self, runner: CandidateTemplate) -> Correctness:
+        return self._check(runner, self.cases.held_out[:1])
 
-    def _check(self, runner: RunnerHandle, cases: list[HostCase]) -> Correctness:
+    def _check(self, template: CandidateTemplate, cases: list[HostCase]) -> Correctness:
+        """Run all trials in one process, as a user's program would."""
         seconds = self._settings.seconds
-        return check_correctness(cases, lambda case, first: run_trial(runner, case, seconds, first))
+        with template.fork() as runner:
+            return check_correctness(
+                cases, lambda case, first: run_trial(runner, case, seconds, first)
+            )
 
     def prepare(self, compiled: bool) -> None:
         self.baselines(compiled)
 
     def measure(
         self,
-        runner: RunnerHandle,
+        runner: CandidateTemplate,
         outputs: list[OutputTensor],
         built: Built,
         compiled: bool,
         repeats: int,
     ) -> Measurement:
         timing = InterleavedTiming(
-            TimedRunner(runner, outputs),
+            TimedCandidate(runner, outputs),
             self.baselines(compiled),
             self.ring,
-            self.cases.held_out[0],
             frozenset(built.artefacts),
             self._settings,
         )
         with self._resuming_references():
-            timing.attach()
             samples = timing.measure(self._settings.rounds, repeats)
         floor = cpu_floor(self.task, self._settings.threads)
         latency = summarise_latency(samples, floor, self.ring.slots)
@@ -113,7 +117,7 @@ class CpuHarness(Harness[RunnerHandle]):
     def renew(self) -> None:
         self.cases.renew()
 
-    def baselines(self, compiled: bool) -> list[TimedRunner]:
+    def baselines(self, compiled: bool) -> list[RunnerHandle]:
         """Eager, and torch.compile where wanted: compiled on first use, left out where it fails."""
         if compiled and self._compiled is None and self._compiles:
             try:
@@ -133,7 +137,7 @@ class CpuHarness(Harness[RunnerHandle]):
             with attributed_to_reference():
                 for baseline in (self.eager, self._compiled):
                     if baseline is not None:
-                        baseline.runner.sandbox.resume()
+                        baseline.sandbox.resume()
 
     def close(self) -> None:
         for reference in self._references:
@@ -147,30 +151,36 @@ class CpuHarness(Harness[RunnerHandle]):
         self._references.append(reference)
         return reference
 
-    def _baseline(self, reference: RunnerHandle, seconds: float = _SECONDS) -> TimedRunner:
-        """Run the reference once, to compile it and to learn its outputs' types and strides."""
+    def _baseline(self, reference: RunnerHandle, seconds: float = _SECONDS) -> RunnerHandle:
+        """Run the reference once, which compiles it where it is to be compiled."""
         case = self.cases.held_out[0]
         body = trial_body(case, poison=[], watched=False)
         try:
-            done = reference.trial(body, case.given.file, seconds)
+            reference.trial(body, case.given.file, seconds)
         except (SandboxFailure, RunnerRaised) as error:
             raise TaskError(f"{self.task.id}: the reference does not run: {error}") from error
-        return TimedRunner(reference, done.tensors)
+        return reference
 
     def _make_ring(self) -> InputRing:
         """A ring with enough slots for a batch that the clock resolves, within limits."""
-        single = InputRing(self.cases.held_out, 1, self.task.buffers)
-        runner = self.eager.runner
-        runner.attach(single.request(), single.file, _SECONDS)
-        runner.sandbox.stop()
-        runner.batch(1, _SECONDS)
-        took = min(runner.batch(1, _SECONDS).nanoseconds for _ in range(3))
-        runner.sandbox.resume()
-        layout = self.cases.held_out[0].given.layout
-        wanted = math.ceil(_BATCH_NANOSECONDS / max(1, took))
-        fitting = max(1, _MOST_RING_BYTES // layout.bytes)
-        slots = max(1, min(wanted, fitting, _MOST_SLOTS))
-        if slots == 1:
-            return single
-        single.close()
+        wanted = math.ceil(_BATCH_NANOSECONDS / max(1, self._eager_nanoseconds()))
+        most_cases = _MOST_TIMED_BYTES // self.cases.held_out[0].bytes
+        fitting = max(
+            slots
+            for slots in range(1, _MOST_SLOTS + 1)
+            if slots == 1 or InputRing.cases_needed(slots) + slots < most_cases
+        )
+        slots = max(1, min(wanted, fitting))
+        self.cases.hold_out(self.task, InputRing.cases_needed(slots))
         return InputRing(self.cases.held_out, slots, self.task.buffers)
+
+    def _eager_nanoseconds(self) -> int:
+        """Time that eager takes for a call."""
+        ring = InputRing(self.cases.held_out, 1, self.task.buffers)
+        self.eager.attach(ring.request(), ring.file, _SECONDS)
+        self.eager.sandbox.stop()
+        self.eager.batch(1, _SECONDS)
+        took = min(self.eager.batch(1, _SECONDS).nanoseconds for _ in range(3))
+        self.eager.sandbox.resume()
+        ring.close()
+        return took

@@ -1,29 +1,31 @@
 """Interleaved timing on the CPU: candidate and baselines in turn, with checks of the outputs."""
 
-import math
-from collections.abc import Iterable
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
-from kernelmill.judge.cases import HostCase
-from kernelmill.judge.compare import CAP_SLACK, NORM_SLACK, ErrorBudget, ExpectedOutput
+from kernelmill.judge.compare import compare
 from kernelmill.judge.devices.cpu.profiling import Sampler
+from kernelmill.judge.devices.cpu.template import CandidateTemplate
 from kernelmill.judge.input_ring import InputRing
-from kernelmill.judge.placement import pinned
-from kernelmill.judge.runner_handle import Timing, attributed_to_reference
+from kernelmill.judge.placement import pin, pinned
+from kernelmill.judge.protocol import OutputTensor, WarmUpRequest
+from kernelmill.judge.runner_handle import RunnerHandle, Timing, attributed_to_reference
 from kernelmill.judge.settings import JudgeSettings
 from kernelmill.judge.timing import (
     REPEATS,
     Samples,
     TimedAnswerWrong,
-    TimedRunner,
+    TimedOutputsShared,
+    TooManyProcessors,
     is_hopeless,
     is_settled,
 )
-from kernelmill.records.tensors import is_floating, item_size, widen
+from kernelmill.records.tensors import item_size
 from kernelmill.sandbox import SandboxProtocolError
 
 _CHECKED_ELEMENTS = 2048
@@ -35,67 +37,64 @@ _PROFILED_ROUNDS = 8
 _MOST_PROFILED_ROUNDS = 32
 _ENOUGH_LOOKS = 12
 """Profiling continues after the timed rounds until the candidate was seen computing this often."""
+_LASTING_BATCHES = 4
+"""Batches that one process answers at the end, as in a user's program."""
 _WARM_UP_ROUNDS = 2
 _MOST_WAITED_SHARE = 0.04
 """A round is disturbed where a runner waited for a processor for more than this share of it."""
 _LEAST_ROUNDS = 10
 """Number of undisturbed rounds below which disturbed ones are used too."""
-_OVERWRITTEN_BLOCK = 4096
-_OVERWRITTEN_SHARE = 0.1
-"""Share of the blocks of old outputs that are overwritten: too few for a candidate to find by
-looking at some elements, and enough for every check of the judge to notice."""
+_PROCESSOR_SLACK = 1.1
+_PROCESSOR_TOLERANCE = 500_000
+"""Factor and nanoseconds by which processor time may exceed that of all threads in a batch."""
+
+
+class TimedCandidate(NamedTuple):
+    template: CandidateTemplate
+    outputs: list[OutputTensor]
+    """Types and strides of its outputs."""
+
+
+class _ReadyFork(NamedTuple):
+    """A fork of the candidate that has made one call, and is stopped."""
+
+    runner: RunnerHandle
+    warm_pointers: list[list[int]]
 
 
 class InterleavedTiming:
-    """One candidate against its baselines on one ring of inputs."""
+    """One candidate against its baselines on one ring of inputs.
+
+    Every batch of the candidate runs in a new fork, which makes one call to get warm; then it is
+    stopped, and the ring is refilled.
+    """
 
     def __init__(
         self,
-        candidate: TimedRunner,
-        baselines: list[TimedRunner],
+        candidate: TimedCandidate,
+        baselines: list[RunnerHandle],
         ring: InputRing,
-        case: HostCase,
         kernel_files: frozenset[str],
         settings: JudgeSettings,
     ) -> None:
-        self._sampler = Sampler(candidate.runner.sandbox, kernel_files)
+        self._sampler = Sampler(kernel_files)
         self._candidate = candidate
         self._baselines = baselines
-        self._timed = [candidate, *baselines]
-        self._rows: list[list[float]] = [[] for _ in self._timed]
+        self._rows: list[list[float]] = [[] for _ in range(1 + len(baselines))]
         self._waits: list[float] = []
         self._ring = ring
-        self._case = case
         self._seconds = settings.seconds
+        self._threads = settings.threads
         self._processors = settings.thread_processors()
         self._rng = np.random.default_rng()
 
-    def attach(self) -> None:
-        """Give all runners the ring, and stop them."""
-        self._attach(self._candidate)
-        with attributed_to_reference():
-            for baseline in self._baselines:
-                self._attach(baseline)
-
-    def _attach(self, timed: TimedRunner) -> None:
-        timed.runner.attach(self._ring.request(), self._ring.file, self._seconds)
-        timed.runner.sandbox.stop()
-
     def measure(self, rounds: int, repeats: int = REPEATS) -> Samples:
-        """Run timed and profiled rounds in a secret order. Raises TimedAnswerWrong."""
-        sandboxes = [timed.runner.sandbox for timed in self._timed]
-        for _ in range(_WARM_UP_ROUNDS):
-            self._round(range(len(sandboxes)))
-        with pinned(sandboxes, self._processors):
-            thorough = set(self._rng.choice(rounds, _THOROUGH_ROUNDS).tolist())
-            schedule = np.repeat([True, False], [rounds, _PROFILED_ROUNDS])
-            for is_timed in self._rng.permutation(schedule).tolist():
-                if self._is_hopeless() and (is_timed or self._sampler.looks >= _ENOUGH_LOOKS):
-                    continue
-                if is_timed:
-                    self._time(thorough=len(self._waits) in thorough)
-                else:
-                    self._profile()
+        """Run timed and profiled rounds in a secret order. Raises TimedCallRefused."""
+        self._attach_baselines()
+        with pinned([baseline.sandbox for baseline in self._baselines], self._processors):
+            for _ in range(_WARM_UP_ROUNDS):
+                self._round(candidate_first=True)
+            self._run_schedule(rounds)
             for _ in range(repeats):
                 if self._is_hopeless() or is_settled(self._samples(), rounds):
                     break
@@ -105,17 +104,77 @@ class InterleavedTiming:
                 if self._sampler.looks >= _ENOUGH_LOOKS:
                     break
                 self._profile()
+            self._run_on()
         return self._samples()
+
+    def _attach_baselines(self) -> None:
+        with attributed_to_reference():
+            for baseline in self._baselines:
+                baseline.attach(self._ring.request(), self._ring.file, self._seconds)
+                baseline.sandbox.stop()
+
+    def _run_schedule(self, rounds: int) -> None:
+        thorough = set(self._rng.choice(rounds, _THOROUGH_ROUNDS).tolist())
+        schedule = np.repeat([True, False], [rounds, _PROFILED_ROUNDS])
+        for is_timed in self._rng.permutation(schedule).tolist():
+            if self._is_hopeless() and (is_timed or self._sampler.looks >= _ENOUGH_LOOKS):
+                continue
+            if is_timed:
+                self._time(thorough=len(self._waits) in thorough)
+            else:
+                self._profile()
 
     def _time(self, thorough: bool) -> None:
         """One timed round, with a check of the candidate's outputs."""
-        order = range(len(self._timed))
-        timings = self._round(order if len(self._waits) % 2 == 0 else reversed(order))
+        timings = self._round(candidate_first=len(self._waits) % 2 == 0, thorough=thorough)
         for row, timing in zip(self._rows, timings, strict=True):
             row.append(timing.nanoseconds / self._ring.slots)
         self._waits.append(max(t.waited / t.nanoseconds for t in timings))
-        self._check(timings, thorough)
-        self._overwrite_outputs(timings[0])
+
+    def _round(self, candidate_first: bool, thorough: bool = False) -> list[Timing]:
+        with self._ready_fork() as fork:
+            self._ring.refill(self._rng)
+            before = [] if candidate_first else self._time_baselines(reverse=True)
+            timing = fork.runner.batch(self._ring.slots, self._seconds)
+            after = self._time_baselines() if candidate_first else []
+            self._check_processors(timing)
+            self._check(fork, timing.pointers, thorough)
+        return [timing, *after, *reversed(before)]
+
+    def _time_baselines(self, reverse: bool = False) -> list[Timing]:
+        with attributed_to_reference():
+            return [
+                baseline.batch(self._ring.slots, self._seconds)
+                for baseline in (reversed(self._baselines) if reverse else self._baselines)
+            ]
+
+    @contextmanager
+    def _ready_fork(self) -> Iterator[_ReadyFork]:
+        self._ring.refill_warm_up(self._rng)
+        with self._candidate.template.fork() as runner:
+            runner.attach(self._ring.request(), self._ring.file, self._seconds)
+            slots = self._ring.slots
+            output_bytes = sum(map(_extent, self._candidate.outputs))
+            request = WarmUpRequest(slot=slots, calls=slots, output_bytes=output_bytes)
+            pointers = runner.warm_up(request, self._seconds)
+            runner.sandbox.stop()
+            pin(runner.sandbox, self._processors)
+            yield _ReadyFork(runner, pointers)
+
+    def _profile(self) -> None:
+        with self._ready_fork() as fork:
+            self._ring.refill(self._rng)
+            calls = self._ring.slots
+            pointers = self._sampler.run(fork.runner, calls, self._seconds, self._rng)
+            self._check(fork, pointers, thorough=False)
+
+    def _run_on(self) -> None:
+        """Let one process answer many calls, with new values at the same addresses."""
+        with self._ready_fork() as fork:
+            for _ in range(_LASTING_BATCHES):
+                self._ring.refill(self._rng)
+                timing = fork.runner.batch(self._ring.slots, self._seconds)
+                self._check(fork, timing.pointers, thorough=True)
 
     def _is_hopeless(self) -> bool:
         return is_hopeless(*self._rows[:2])
@@ -128,109 +187,65 @@ class InterleavedTiming:
         disturbed = float(1 - undisturbed.mean())
         return Samples(chosen[0], list(chosen[1:]), disturbed, self._sampler.profile())
 
-    def _profile(self) -> None:
-        self._ring.refresh(self._rng)
-        body = {"do": "batch", "calls": self._ring.slots}
-        self._sampler.run(body, self._seconds, self._rng, self._ring.slots)
+    def _check_processors(self, timing: Timing) -> None:
+        allowed = _PROCESSOR_SLACK * self._threads * timing.nanoseconds + _PROCESSOR_TOLERANCE
+        if timing.ran > allowed:
+            used = timing.ran / timing.nanoseconds
+            raise TooManyProcessors(
+                f"a timed batch used {used:.1f} processors, its {self._threads} threads have "
+                f"{self._threads}"
+            )
 
-    def _round(self, order: Iterable[int]) -> list[Timing]:
-        self._ring.refresh(self._rng)
-        timings: dict[int, Timing] = {}
-        for index in order:
-            with attributed_to_reference() if index else nullcontext():
-                timings[index] = self._timed[index].runner.batch(self._ring.slots, self._seconds)
-        return [timings[index] for index in range(len(self._timed))]
-
-    def _check(self, timings: list[Timing], thorough: bool) -> None:
-        """Compare the candidate's outputs of one call with eager's, while both are stopped."""
-        call = int(self._rng.integers(self._ring.slots))
-        ours, theirs = timings[0].pointers, timings[1].pointers
-        if len(ours) != self._ring.slots or len(ours[call]) != len(self._candidate.outputs):
+    def _check(self, fork: _ReadyFork, pointers: list[list[int]], thorough: bool) -> None:
+        """Compare the candidate's outputs of one call with what its case expects, while it is
+        stopped."""
+        outputs = self._candidate.outputs
+        if len(pointers) != self._ring.slots or any(len(p) != len(outputs) for p in pointers):
             raise SandboxProtocolError("a timed batch without all its outputs")
-        if thorough and self._candidate.runner.shares_memory(ours[call]):
-            raise TimedAnswerWrong("in a timed call an output shares memory with an input")
-        for index, expected in enumerate(self._case.expected):
-            positions = self._positions(expected.eager.size, thorough)
-            actual = _read(self._candidate, index, ours[call][index], positions)
-            with attributed_to_reference():
-                wanted = _read(self._baselines[0], index, theirs[call][index], positions)
-            _compare_timed(actual, wanted, expected)
+        call = int(self._rng.integers(self._ring.slots))
+        if thorough and fork.runner.shares_memory(pointers[call]):
+            raise TimedOutputsShared("in a timed call an output shares memory with an input")
+        if _overlap([*fork.warm_pointers, *pointers], outputs):
+            raise TimedOutputsShared("outputs of several calls share memory")
+        for index, address in enumerate(pointers[call]):
+            self._compare(fork.runner, call, index, address, thorough)
 
-    def _overwrite_outputs(self, timing: Timing) -> None:
-        """Fill random blocks of its old outputs with rubbish, so that the next check notices
-        elements which were not written again."""
-        for pointers in timing.pointers:
-            for output, address in zip(self._candidate.outputs, pointers, strict=True):
-                length = math.prod(output.shape) * item_size(output.dtype)
-                starts = np.arange(0, length, _OVERWRITTEN_BLOCK)
-                chosen = starts[self._rng.random(starts.size) < _OVERWRITTEN_SHARE].tolist()
-                self._candidate.runner.sandbox.poison(
-                    [(address + at, min(_OVERWRITTEN_BLOCK, length - at)) for at in chosen]
-                )
-
-    def _positions(self, count: int, thorough: bool) -> npt.NDArray[np.int64] | None:
-        """Positions of the elements to compare; None for all."""
+    def _compare(
+        self, runner: RunnerHandle, call: int, index: int, address: int, thorough: bool
+    ) -> None:
+        expected = self._ring.case(call).expected[index]
+        output = msgspec.structs.replace(self._candidate.outputs[index], address=address)
+        count = expected.eager.size
         if thorough or count <= _CHECKED_ELEMENTS:
-            return None
-        return self._rng.integers(0, count, _CHECKED_ELEMENTS, dtype=np.int64)
-
-
-def _read(
-    timed: TimedRunner, index: int, address: int, positions: npt.NDArray[np.int64] | None
-) -> npt.NDArray[np.generic]:
-    output = msgspec.structs.replace(timed.outputs[index], address=address)
-    if positions is None:
-        return timed.runner.read_output(output).reshape(-1)
-    return timed.runner.read_elements(output, positions)
-
-
-def _compare_timed(
-    actual: npt.NDArray[np.generic], wanted: npt.NDArray[np.generic], expected: ExpectedOutput
-) -> None:
-    """Check a cap on every element and the error norm, as a trial does. Raises TimedAnswerWrong."""
-    dtype, budget = expected.dtype, expected.budget
-    if dtype == "float32" and _fits_in_float32(actual, wanted, budget):
-        return
-    if not is_floating(dtype):
-        wrong, norm = int(np.count_nonzero(actual != wanted)), 0.0
-    else:
-        ours, theirs = widen(actual, dtype), widen(wanted, dtype)
-        with np.errstate(invalid="ignore", over="ignore"):
-            error = np.abs(ours - theirs)
-            same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
-            error[same] = 0
-            allowed = CAP_SLACK * (budget.absolute + budget.relative * np.abs(theirs))
-            wrong = int(np.count_nonzero(~(error <= allowed)))
-            norm = float(np.sqrt(np.mean(np.square(error)))) if not wrong else 0.0
-    if wrong > _allowed_wrong(expected, actual.size):
+            comparison = compare(runner.read_output(output), expected)
+        else:
+            positions = self._rng.integers(0, count, _CHECKED_ELEMENTS, dtype=np.int64)
+            comparison = compare(runner.read_elements(output, positions), expected.at(positions))
+        if comparison.error <= 1:
+            return
+        if comparison.wrong:
+            compared = count if thorough else min(count, _CHECKED_ELEMENTS)
+            raise TimedAnswerWrong(
+                f"in a timed call {comparison.wrong} of {compared} compared elements are wrong"
+            )
         raise TimedAnswerWrong(
-            f"in a timed call {wrong} of {actual.size} compared elements are wrong"
-        )
-    if norm > NORM_SLACK * budget.norm:
-        raise TimedAnswerWrong(
-            f"a timed call is too inexact: {norm / budget.norm:.1f} times the error budget"
+            f"a timed call is too inexact: {comparison.error:.1f} times the error budget"
         )
 
 
-def _fits_in_float32(
-    actual: npt.NDArray[np.generic], wanted: npt.NDArray[np.generic], budget: ErrorBudget
-) -> bool:
-    """A fast check in single precision, in which the difference of close numbers is exact.
-
-    False means that the check in double precision decides.
-    """
-    with np.errstate(invalid="ignore", over="ignore"):
-        error = np.subtract(actual, wanted, dtype=np.float32)
-        largest = max(float(error.max(initial=0.0)), -float(error.min(initial=0.0)))
-        if not largest <= CAP_SLACK * budget.absolute:
-            return False
-        norm = float(np.sqrt(np.dot(error, error) / max(1, error.size)))
-    return norm <= NORM_SLACK * budget.norm
+def _overlap(calls: list[list[int]], outputs: list[OutputTensor]) -> bool:
+    """Whether any two outputs have an address in common."""
+    spans = sorted(
+        (address, address + _extent(output))
+        for pointers in calls
+        for address, output in zip(pointers, outputs, strict=True)
+    )
+    return any(end > start for (_, end), (start, _) in pairwise(spans))
 
 
-def _allowed_wrong(expected: ExpectedOutput, compared: int) -> int:
-    """The number of mismatches that rounding explains, in outputs that are discrete."""
-    if is_floating(expected.dtype) or expected.budget.mismatches == 0:
+def _extent(output: OutputTensor) -> int:
+    """Bytes from its first element to its last."""
+    if 0 in output.shape:
         return 0
-    share = expected.budget.mismatches / max(1, expected.eager.size)
-    return 2 + int(CAP_SLACK * share * compared)
+    last = sum((n - 1) * s for n, s in zip(output.shape, output.strides, strict=True))
+    return (last + 1) * item_size(output.dtype)

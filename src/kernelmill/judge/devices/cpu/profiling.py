@@ -6,12 +6,12 @@ inside the sandbox can hide code from it: addresses and processor times come fro
 
 import re
 import time
-from typing import Any
 
 import numpy as np
 
+from kernelmill.judge.runner_handle import RunnerHandle
 from kernelmill.records.verdict import Profile
-from kernelmill.sandbox import MemoryRegion, Sandbox
+from kernelmill.sandbox import ConfinedProcess, MemoryRegion
 
 # Python itself and the run-time libraries that every kernel may use. All other code but the
 # kernel's own counts as foreign, including generated code in anonymous memory.
@@ -27,8 +27,7 @@ _PAUSES = (0.0001, 0.0006)
 class Sampler:
     """Adds up the processor time of a sandbox by the library that it is spent in."""
 
-    def __init__(self, sandbox: Sandbox, kernel_files: frozenset[str]) -> None:
-        self._sandbox = sandbox
+    def __init__(self, kernel_files: frozenset[str]) -> None:
         self._kernel_files = kernel_files
         self._regions: list[MemoryRegion] = []
         self._nanoseconds = {"kernel": 0, "foreign": 0, "neutral": 0}
@@ -38,23 +37,27 @@ class Sampler:
         """Number of samples of threads that were computing, not waiting for each other."""
 
     def run(
-        self, body: dict[str, Any], seconds: float, rng: np.random.Generator, calls: int
-    ) -> None:
-        """Let the stopped sandbox answer one request, and sample it meanwhile."""
+        self, runner: RunnerHandle, calls: int, seconds: float, rng: np.random.Generator
+    ) -> list[list[int]]:
+        """Let the stopped runner make a batch of calls, and sample it meanwhile.
+
+        Returns the addresses of the outputs. It is stopped again after that.
+        """
+        process = runner.sandbox
         deadline = time.monotonic() + seconds
-        self._sandbox.send(body)
-        self._regions = self._sandbox.regions(executable=True)
-        self._look(counting=False)
+        process.send({"do": "batch", "calls": calls})
+        self._regions = process.regions(executable=True)
+        self._look(process, counting=False)
         while time.monotonic() < deadline:
-            self._sandbox.resume()
+            process.resume()
             time.sleep(rng.uniform(*_PAUSES))
-            answered = self._sandbox.has_answered()
-            self._sandbox.stop()
+            answered = process.has_answered()
+            process.stop()
             if answered:
                 break
-            self._look(counting=True)
-        self._sandbox.discard_answer(max(0.001, deadline - time.monotonic()))
+            self._look(process, counting=True)
         self._calls += calls
+        return runner.finish_batch(max(0.001, deadline - time.monotonic()))
 
     def profile(self) -> Profile:
         total = max(1, sum(self._nanoseconds.values()))
@@ -65,10 +68,10 @@ class Sampler:
             foreign_ms=self._nanoseconds["foreign"] / max(1, self._calls) / 1e6,
         )
 
-    def _look(self, counting: bool) -> None:
+    def _look(self, process: ConfinedProcess, counting: bool) -> None:
         """Attribute the time of each thread since the last sample to where the thread is now."""
-        for thread in self._sandbox.threads():
-            used, address = _state(self._sandbox.pid, thread)
+        for thread in process.threads():
+            used, address = _state(process.pid, thread)
             spent = used - self._used.get(thread, used)
             self._used[thread] = used
             if counting and spent and address is not None:

@@ -7,18 +7,16 @@ from typing import NamedTuple
 
 import torch
 
-from kernelmill.judge.compare import (
-    CAP_SLACK,
-    DISCRETE_SLACK,
-    NORM_SLACK,
-    Comparison,
-    ErrorBudget,
-)
+from kernelmill.judge.compare import DISCRETE_SLACK, Comparison, ErrorBudget
 from kernelmill.records.tensors import EPSILON
 from kernelmill.tensors.torch_side import dtype_name
 
 _CHUNK = 1 << 26
 """Elements compared at a time, few enough for their intermediate results to fit on the device."""
+_CAP_SLACK = 2.0
+"""Factor on the cap of one element in timed calls, where neither side is exact."""
+_NORM_SLACK = 1.5
+"""Factor on the error norm in timed calls, where mostly a sample of the elements is compared."""
 _LARGEST = 1e300
 """Stands for infinity, which messages cannot contain."""
 
@@ -106,11 +104,11 @@ def compare_timed(actual: torch.Tensor, wanted: torch.Tensor, budget: ErrorBudge
         error = (ours - theirs).abs_()
         same = (ours == theirs) | (ours.isnan() & theirs.isnan())
         error.masked_fill_(same, 0.0)
-        allowed = CAP_SLACK * (budget.absolute + budget.relative * theirs.abs())
+        allowed = _CAP_SLACK * (budget.absolute + budget.relative * theirs.abs())
         wrong += int(torch.count_nonzero(~(error <= allowed)))
         squares += float(error.square().sum())
     norm = (squares / max(1, wanted.numel())) ** 0.5
-    allowed_norm = NORM_SLACK * budget.norm
+    allowed_norm = _NORM_SLACK * budget.norm
     share = norm / allowed_norm if allowed_norm else float(norm > 0) * _LARGEST
     return TimedError(wrong, share if share <= _LARGEST else _LARGEST)
 
@@ -124,8 +122,8 @@ def _norm_in_float32(actual: torch.Tensor, wanted: torch.Tensor, budget: ErrorBu
     largest, norm = torch.stack(
         [torch.linalg.vector_norm(error, float("inf")), torch.linalg.vector_norm(error)]
     ).tolist()
-    allowed = NORM_SLACK * budget.norm * max(1, wanted.numel()) ** 0.5
-    if largest <= CAP_SLACK * budget.absolute and norm <= allowed:
+    allowed = _NORM_SLACK * budget.norm * max(1, wanted.numel()) ** 0.5
+    if largest <= _CAP_SLACK * budget.absolute and norm <= allowed:
         return norm / allowed if allowed else 0.0
     return float("inf")
 

@@ -30,11 +30,11 @@ from kernelmill.judge.devices.cuda.protocol import (
 )
 from kernelmill.judge.devices.cuda.runner import CUDA, start_device
 from kernelmill.judge.model_loading import set_state
-from kernelmill.judge.protocol import Done, OutputTensor, ReferenceRequest, RingRequest
+from kernelmill.judge.protocol import OutputTensor, ReferenceRequest, RingRequest
 from kernelmill.records.task import tensor_specs
 from kernelmill.records.tensors import lay_out
 from kernelmill.sandbox.channel import Channel, ChannelMessage
-from kernelmill.sandbox.serving import Server, failure
+from kernelmill.sandbox.serving import Done, Server, failure
 from kernelmill.tasks.module import TaskModule
 from kernelmill.tensors.torch_side import describe_value, restore_value
 

@@ -16,10 +16,11 @@ from kernelmill.judge.devices.cuda.protocol import (
     TimedCheck,
     TimedCheckRequest,
 )
-from kernelmill.judge.protocol import Done, OutputTensor
+from kernelmill.judge.protocol import OutputTensor
 from kernelmill.judge.runner_handle import RunnerHandle, attributed_to_reference
 from kernelmill.sandbox.channel import close_files
-from kernelmill.sandbox.sandbox import Timed
+from kernelmill.sandbox.process import Timed
+from kernelmill.sandbox.serving import Done
 
 _SECONDS = 120.0
 _MAKE_SECONDS = 300.0

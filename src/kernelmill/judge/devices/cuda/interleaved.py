@@ -22,7 +22,7 @@ from kernelmill.judge.statistics import typical_time
 from kernelmill.judge.timing import Samples, TimedAnswerWrong, TimedRunner, is_hopeless, is_settled
 from kernelmill.records.verdict import Profile
 from kernelmill.sandbox import SandboxProtocolError
-from kernelmill.sandbox.sandbox import Timed
+from kernelmill.sandbox.process import Timed
 
 _WARM_UP_ROUNDS = 2
 _CALIBRATIONS = 9

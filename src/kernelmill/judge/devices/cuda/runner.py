@@ -24,17 +24,12 @@ from kernelmill.judge.model_loading import (
     pointers,
 )
 from kernelmill.judge.model_server import GivenTensors, ModelServer
-from kernelmill.judge.protocol import (
-    BatchDone,
-    CandidateRequest,
-    Done,
-    ReferenceRequest,
-)
+from kernelmill.judge.protocol import BatchDone, CandidateRequest, ReferenceRequest
 from kernelmill.records.tensors import Layout
 from kernelmill.sandbox import seccomp
 from kernelmill.sandbox.channel import Channel, ChannelMessage
 from kernelmill.sandbox.confine import OWN_FOLDER
-from kernelmill.sandbox.serving import failure
+from kernelmill.sandbox.serving import Done, failure
 from kernelmill.tasks.module import TaskModule
 
 CUDA = torch.device("cuda", 0)
@@ -130,7 +125,7 @@ class _CudaServer(ModelServer):
         self._given = given
         self.add_command("lock", self._lock)
 
-    def take_tensors(self, message: ChannelMessage, layout: Layout, shared: bool) -> GivenTensors:
+    def take_tensors(self, message: ChannelMessage, layout: Layout, writable: bool) -> GivenTensors:
         return GivenTensors(tensors_at(self._given.address, layout))
 
     def synchronise(self) -> None:
@@ -139,13 +134,15 @@ class _CudaServer(ModelServer):
     def profile(self, compile_cache: Path) -> Any:
         """Profile several calls, even where there are fewer slots: a single one may be atypical."""
         slots = islice(cycle(self._slots), _PROFILED_CALLS)
-        return profile_calls([partial(self._model, *slot) for slot in slots], compile_cache)
+        return profile_calls([partial(self._call, slot) for slot in slots], compile_cache)
 
     def empty_batch(self, message: ChannelMessage) -> tuple[BatchDone, tuple[int, ...]]:
         """A batch of empty calls, which has the overhead of a batch alone."""
         self._held = None
         answer = torch.zeros(1, device=CUDA)
-        self._held = [_empty_call(answer, *slot) for slot in self._slots[: message.body["calls"]]]
+        self._held = [
+            _empty_call(answer, *slot.inputs) for slot in self._slots[: message.body["calls"]]
+        ]
         _synchronise()
         return BatchDone([pointers(value) for value in self._held]), ()
 

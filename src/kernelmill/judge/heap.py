@@ -1,0 +1,47 @@
+"""Memory of timed calls in a new process. Used inside sandboxes only.
+
+A process that has just been forked gets its pages one fault at a time, inside the clock, where a
+user's long-lived program has had them for long.
+"""
+
+import ctypes
+import mmap
+
+_M_MMAP_MAX, _M_TRIM_THRESHOLD = -4, -1
+_MADV_POPULATE_WRITE = 23
+_PADDING = 1 << 14
+"""Bytes around an allocation that the allocator may take for alignment."""
+_libc = ctypes.CDLL(None)
+_libc.malloc.restype = ctypes.c_void_p
+_libc.malloc.argtypes = [ctypes.c_size_t]
+_libc.free.argtypes = [ctypes.c_void_p]
+_libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+
+
+class _AllocatorState(ctypes.Structure):
+    _fields_ = [("arena", ctypes.c_size_t), ("others", ctypes.c_size_t * 9)]
+
+
+def keep_one_heap() -> None:
+    """Take memory from one heap that never shrinks: what was freed is found again."""
+    _libc.mallopt(_M_MMAP_MAX, 0)
+    _libc.mallopt(_M_TRIM_THRESHOLD, -1)
+
+
+def heap_bytes() -> int:
+    """Size of the heap; 0 where the C library does not say."""
+    if not hasattr(_libc, "mallinfo2"):
+        return 0
+    _libc.mallinfo2.restype = _AllocatorState
+    return int(_libc.mallinfo2().arena)
+
+
+def populate(size: int, blocks: int) -> None:
+    """Have pages for so many blocks of this size, as part of the free memory of the heap."""
+    whole = (size + _PADDING) * blocks
+    if size == 0 or not (address := _libc.malloc(whole)):
+        return
+    start = -(-address // mmap.PAGESIZE) * mmap.PAGESIZE
+    length = (address + whole - start) // mmap.PAGESIZE * mmap.PAGESIZE
+    _libc.madvise(start, length, _MADV_POPULATE_WRITE)
+    _libc.free(address)
