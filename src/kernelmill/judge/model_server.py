@@ -45,7 +45,7 @@ class _Binding(NamedTuple):
     value: torch.Tensor
 
 
-class _Slot(NamedTuple):
+class Slot(NamedTuple):
     """What one timed call is made with."""
 
     inputs: list[Any]
@@ -61,7 +61,7 @@ class ModelServer(Server, ABC):
         self._device = device
         self._held: Any = None
         self._warm: list[Any] = []
-        self._slots: list[_Slot] = []
+        self._slots: list[Slot] = []
         self.add_command("trial", self._trial)
         self.add_command("ring", self._ring)
         self.add_command("warm up", self._warm_up)
@@ -110,10 +110,10 @@ class ModelServer(Server, ABC):
         self._slots = [self._slot(request, tensors, number) for number in range(request.slots)]
         return Done(), ()
 
-    def _slot(self, request: RingRequest, tensors: list[torch.Tensor], number: int) -> _Slot:
+    def _slot(self, request: RingRequest, tensors: list[torch.Tensor], number: int) -> Slot:
         start = number * request.slot_width
         own = self._model.state_dict(keep_vars=True) if request.parameters else {}
-        return _Slot(
+        return Slot(
             restore_value(request.inputs, tensors[start : start + request.slot_width]),
             [
                 _Binding(own[name], tensors[start + index])
@@ -125,21 +125,25 @@ class ModelServer(Server, ABC):
         request = msgspec.convert(message.body, WarmUpRequest)
         self.prepare_memory(request.output_bytes, request.calls + 1)
         before = self.held_memory()
-        self._warm.append(self._call(self._slots[request.slot]))
+        self._warm.append(self.call(self._slots[request.slot]))
         self.synchronise()
         self.prepare_memory(self.held_memory() - before, request.calls)
         return BatchDone([pointers(value) for value in self._warm]), ()
 
     def _batch(self, message: ChannelMessage) -> tuple[BatchDone, tuple[int, ...]]:
         self._held = None
-        self._held = [self._call(slot) for slot in self._slots[: message.body["calls"]]]
+        self._held = [self.call(slot) for slot in self._slots[: message.body["calls"]]]
         self.synchronise()
         return BatchDone([pointers(value) for value in self._held]), ()
 
-    def _call(self, slot: _Slot) -> Any:
+    def call(self, slot: Slot) -> Any:
+        return self._model(*self.bind(slot))
+
+    def bind(self, slot: Slot) -> list[Any]:
+        """Give the parameters their memory in this slot. Returns the inputs."""
         for parameter, value in slot.bindings:
             parameter.data = value
-        return self._model(*slot.inputs)
+        return slot.inputs
 
     def _bind(
         self,

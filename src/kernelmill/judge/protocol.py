@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from kernelmill.records.tensors import Layout, Node
+from kernelmill.records.tensors import Layout, Node, item_size
 
 
 class CandidateRequest(msgspec.Struct):
@@ -52,6 +52,14 @@ class OutputTensor(msgspec.Struct):
     shape: tuple[ReportedSize, ...]
     strides: tuple[ReportedSize, ...]
     address: ReportedAddress
+
+    @property
+    def extent(self) -> int:
+        """Bytes from its first element to its last."""
+        if 0 in self.shape:
+            return 0
+        last = sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
+        return (last + 1) * item_size(self.dtype)
 
 
 class TrialDone(msgspec.Struct):

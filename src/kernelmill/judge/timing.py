@@ -1,5 +1,6 @@
 """Samples of interleaved timing, and the rules for ending it."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -67,6 +68,17 @@ class Samples(NamedTuple):
     disturbed: float
     """Share of rounds in which a runner waited for a processor."""
     profile: Profile
+
+
+def outputs_overlap(calls: list[list[int]], outputs: list[OutputTensor]) -> bool:
+    """Whether any two outputs of some calls, given by their addresses, have memory in common."""
+    spans = sorted(
+        (address, address + output.extent)
+        for pointers in calls
+        for address, output in zip(pointers, outputs, strict=True)
+        if output.extent
+    )
+    return any(end > start for (_, end), (start, _) in pairwise(spans))
 
 
 def is_hopeless(candidate: list[float], eager: list[float]) -> bool:

@@ -17,6 +17,7 @@ from kernelmill.sandbox.process import ConfinedProcess
 from kernelmill.sandbox.processes import (
     children_of,
     open_files,
+    parent_of,
     wait_for_end,
 )
 
@@ -59,10 +60,12 @@ class Sandbox(ConfinedProcess):
 
     def _require_alone(self, *forks: int) -> None:
         """Raise SandboxProtocolError where anything in the sandbox could carry values along."""
-        strays = set(children_of(self.pid)) - set(forks)
-        if set(forks) - set(children_of(self.pid)) or self.pid in forks:
+        supervisor = parent_of(self.pid)
+        orphans = set(children_of(supervisor)) - {self.pid} if supervisor is not None else set()
+        children = set(children_of(self.pid))
+        if not children.issuperset(forks):
             raise SandboxProtocolError("a fork is another process than it should be")
-        if strays:
+        if strays := orphans | children - set(forks):
             raise SandboxProtocolError(f"{len(strays)} processes were left running")
         threads = len(self.threads())
         if threads > 1:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 from typing import NamedTuple
 
 import msgspec
@@ -24,8 +23,8 @@ from kernelmill.judge.timing import (
     TooManyProcessors,
     is_hopeless,
     is_settled,
+    outputs_overlap,
 )
-from kernelmill.records.tensors import item_size
 from kernelmill.sandbox import SandboxProtocolError
 
 _CHECKED_ELEMENTS = 2048
@@ -154,7 +153,7 @@ class InterleavedTiming:
         with self._candidate.template.fork() as runner:
             runner.attach(self._ring.request(), self._ring.file, self._seconds)
             slots = self._ring.slots
-            output_bytes = sum(map(_extent, self._candidate.outputs))
+            output_bytes = sum(output.extent for output in self._candidate.outputs)
             request = WarmUpRequest(slot=slots, calls=slots, output_bytes=output_bytes)
             pointers = runner.warm_up(request, self._seconds)
             runner.sandbox.stop()
@@ -205,7 +204,7 @@ class InterleavedTiming:
         call = int(self._rng.integers(self._ring.slots))
         if thorough and fork.runner.shares_memory(pointers[call]):
             raise TimedOutputsShared("in a timed call an output shares memory with an input")
-        if _overlap([*fork.warm_pointers, *pointers], outputs):
+        if outputs_overlap([*fork.warm_pointers, *pointers], outputs):
             raise TimedOutputsShared("outputs of several calls share memory")
         for index, address in enumerate(pointers[call]):
             self._compare(fork.runner, call, index, address, thorough)
@@ -231,21 +230,3 @@ class InterleavedTiming:
         raise TimedAnswerWrong(
             f"a timed call is too inexact: {comparison.error:.1f} times the error budget"
         )
-
-
-def _overlap(calls: list[list[int]], outputs: list[OutputTensor]) -> bool:
-    """Whether any two outputs have an address in common."""
-    spans = sorted(
-        (address, address + _extent(output))
-        for pointers in calls
-        for address, output in zip(pointers, outputs, strict=True)
-    )
-    return any(end > start for (_, end), (start, _) in pairwise(spans))
-
-
-def _extent(output: OutputTensor) -> int:
-    """Bytes from its first element to its last."""
-    if 0 in output.shape:
-        return 0
-    last = sum((n - 1) * s for n, s in zip(output.shape, output.strides, strict=True))
-    return (last + 1) * item_size(output.dtype)

@@ -6,7 +6,7 @@ It runs in a sandbox of its own, which no candidate can reach.
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -43,6 +43,8 @@ _CASES_SHARE = 1 / 8
 _PROBE_ELEMENTS = 1 << 26
 _PROBE_REPEATS = 10
 _ESTIMATE_CALLS = 5
+_LEAST_SLOTS = 2
+"""With a single call per batch, one output memory for all calls would not show."""
 _RUBBISH = 0xFF
 """The byte that overwrites outputs: floats become NaN, integers minus one."""
 
@@ -64,6 +66,13 @@ def run_examiner(channel: Channel, arguments: dict[str, Any], _scratch: str) -> 
     _Examiner(channel, module, model).serve()
 
 
+class _Slot(NamedTuple):
+    """What one timed call is made with."""
+
+    inputs: list[Any]
+    state: dict[str, torch.Tensor]
+
+
 class _Examiner(Server):
     def __init__(self, channel: Channel, module: TaskModule, model: nn.Module) -> None:
         super().__init__(channel, Path("<task>"))
@@ -72,7 +81,7 @@ class _Examiner(Server):
         self._cases = CaseCache(module, int(memory * _CASES_SHARE))
         self._given: SharedBlock | None = None
         self._ring: DeviceInputRing | None = None
-        self._slots: list[list[Any]] = []
+        self._slots: list[_Slot] = []
         self._arena: ImportedBlock | None = None
         self._probe_tensors: list[torch.Tensor] = []
         self._commands = {
@@ -123,24 +132,24 @@ class _Examiner(Server):
         body = message.body
         cases = [self._cases.get(msgspec.convert(one, CaseRequest)) for one in body["cases"]]
         first = cases[0]
-        width = len(first.given) - len(first.state)
-        input_bytes = sum(t.nbytes for t in first.given[:width])
+        shared = frozenset(first.state[name] for name in body["buffers"] if name in first.state)
+        input_bytes = sum(t.nbytes for i, t in enumerate(first.given) if i not in shared)
         output_bytes = sum(e.eager.nbytes for e in first.expected)
         cache_bytes = torch.cuda.get_device_properties(CUDA).L2_cache_size
         wanted = max(
             body["batch_ns"] / self._estimate_call(first), 2 * cache_bytes / max(1, input_bytes)
         )
         fitting = body["most_bytes"] // max(1, output_bytes, input_bytes)
-        slots = int(max(1, min(wanted, fitting, body["most_slots"])))
-        constant = frozenset(first.state[name] for name in body["buffers"] if name in first.state)
-        self._ring = DeviceInputRing([case.given for case in cases], width, slots, constant)
-        self._given = SharedBlock(max(self._ring.layout.bytes, body["case_bytes"]))
-        state = {n: i - width + slots * width for n, i in first.state.items()}
+        slots = int(max(_LEAST_SLOTS, min(wanted, fitting, body["most_slots"])))
+        self._ring = ring = DeviceInputRing([case.given for case in cases], slots, shared)
+        self._given = SharedBlock(max(ring.layout.bytes, body["case_bytes"]))
         return RingMade(
             slots=slots,
-            layout=self._ring.layout,
+            slot_width=ring.width,
+            layout=ring.layout,
             inputs=first.inputs,
-            state=state,
+            state=ring.shared_state(first.state),
+            parameters=ring.own_state(first.state),
             given_bytes=self._given.bytes,
             output_bytes=output_bytes,
         ), ()
@@ -237,12 +246,12 @@ class _Examiner(Server):
         request = msgspec.convert(message.body, RingRequest)
         self._ring.place(self._given.address)
         tensors = tensors_at(self._given.address, request.layout)
-        width = request.slot_width
-        set_state(self._model, {name: tensors[index] for name, index in request.state.items()})
-        self._slots = [
-            restore_value(request.inputs, tensors[slot * width : (slot + 1) * width])
-            for slot in range(request.slots)
-        ]
+        shared = {name: tensors[index] for name, index in request.state.items()}
+        self._slots = []
+        for slot in range(request.slots):
+            own = tensors[slot * request.slot_width : (slot + 1) * request.slot_width]
+            parameters = {name: own[index] for name, index in request.parameters.items()}
+            self._slots.append(_Slot(restore_value(request.inputs, own), shared | parameters))
         return Done(), ()
 
     def _refresh(self, message: ChannelMessage) -> _Answer:
@@ -259,7 +268,9 @@ class _Examiner(Server):
         wrong, compared, norm = 0, 0, 0.0
         for call in request.calls:
             wanted: list[torch.Tensor] = []
-            describe_value(self._model(*self._slots[call]), wanted)
+            slot = self._slots[call]
+            set_state(self._model, slot.state)
+            describe_value(self._model(*slot.inputs), wanted)
             for index, (theirs, expected) in enumerate(zip(wanted, case.expected, strict=True)):
                 output = _at(request.outputs[index], request.pointers[call][index])
                 actual = self._arena_tensor(output)

@@ -12,56 +12,67 @@ from kernelmill.tensors.torch_side import dtype_name
 _ALIGNMENT = 512
 _SAMPLE = 4096
 _LEAST_FACTOR, _MOST_FACTOR = 0.8, 0.99
-"""Factors below 1 preserve signs, zeros and upper bounds."""
-_FACTOR_PERIOD = 1 << 16
-"""Elements after which the factors of a slot repeat, few enough for them to stay in a cache."""
-_LEAST_PERIOD = 1 << 10
-_MOST_RESCALES = 16
-"""Rescalings before the slots are copied from a case again, since rounding errors add up."""
-_GROUPS = 32
-"""Number of groups of slots that get the same change, for inputs that cannot be scaled."""
+"""Factors below 1 preserve upper bounds."""
+_SIGNED_SHARE = 0.25
+"""Share of negative and of positive elements from which on signs are drawn anew, too."""
+_CHUNK_ELEMENTS = 1 << 28
+"""Elements drawn at a time, few enough for their factors to fit on the device."""
 
 
 class DeviceInputRing:
-    """One slot of inputs per timed call; `refresh` gives every element a new value.
+    """One slot of inputs and parameters per timed call; `refresh` draws all of them anew.
 
-    After a refresh each element is that of a held-out case times a new random factor; integers,
-    labels and masks get a random block of another case. The copies of a tensor in all slots are
-    adjacent, so that a refresh takes a few kernels, however many slots there are.
+    No process can be forked while it uses a device, so a candidate may remember what it saw. Each
+    element of a refreshed slot therefore has a random factor to itself, a random sign where signs
+    are mixed, and its place is shifted: neither values, nor ratios, nor order, nor places return.
+    Tensors with structure (labels, masks, sorted values) are whole tensors of a random case. The
+    copies of a tensor in all slots are adjacent, so that a refresh takes a few kernels, however
+    many slots there are.
     """
 
-    def __init__(
-        self, cases: list[list[torch.Tensor]], width: int, slots: int, constant: frozenset[int]
-    ) -> None:
-        """Each case is `width` inputs, then the state; `constant` tensors keep their values."""
+    def __init__(self, cases: list[list[torch.Tensor]], slots: int, shared: frozenset[int]) -> None:
+        """Each case is inputs, then state; all slots share the `shared` tensors, which stay."""
         self._cases = cases
-        self._constant = constant
-        self.width = width
+        self._shared = sorted(shared)
+        self._own = [index for index in range(len(cases[0])) if index not in shared]
+        self.width = len(self._own)
         self.slots = slots
         self._pitch = [max(1, math.ceil(t.nbytes / _ALIGNMENT)) * _ALIGNMENT for t in cases[0]]
-        self._copies = [slots] * width + [1] * (len(cases[0]) - width)
+        self._copies = [1 if index in shared else slots for index in range(len(cases[0]))]
         ends = np.cumsum([p * c for p, c in zip(self._pitch, self._copies, strict=True)])
         self._starts = [0, *ends[:-1].tolist()]
         self.layout = self._lay_out(int(ends[-1]) if ends.size else _ALIGNMENT)
-        self._scalable = [_is_continuous(tensor) for tensor in cases[0]]
-        factors = torch.empty(_FACTOR_PERIOD * (2 + slots), device=cases[0][0].device)
-        self._factors = factors.uniform_(_LEAST_FACTOR, _MOST_FACTOR)
+        self._unstructured = [_is_unstructured(tensor) for tensor in cases[0]]
 
     def _lay_out(self, size: int) -> Layout:
-        inputs = [(i, slot) for slot in range(self.slots) for i in range(self.width)]
-        state = [(i, 0) for i in range(self.width, len(self._pitch))]
+        own = [(index, slot) for slot in range(self.slots) for index in self._own]
         tensors = []
-        for index, slot in (*inputs, *state):
+        for index, slot in (*own, *((index, 0) for index in self._shared)):
             like = self._cases[0][index]
             offset = self._starts[index] + slot * self._pitch[index]
             tensors.append(Tensor(dtype_name(like.dtype), tuple(like.shape), offset))
         return Layout(tuple(tensors), size)
 
+    def shared_state(self, state: dict[str, int]) -> dict[str, int]:
+        """Indices in the layout of the state that all slots share."""
+        after_slots = self.slots * self.width
+        return {
+            name: after_slots + self._shared.index(index)
+            for name, index in state.items()
+            if index in self._shared
+        }
+
+    def own_state(self, state: dict[str, int]) -> dict[str, int]:
+        """Indices within a slot of the state that every slot has to itself."""
+        return {
+            name: self._own.index(index)
+            for name, index in state.items()
+            if index not in self._shared
+        }
+
     def place(self, address: int) -> None:
         """Fill the ring at this address for the first time."""
         self._matrices = [self._over(address, index) for index in range(len(self._pitch))]
-        self._before: dict[int, torch.Tensor] = {}
-        self._rescales = 0
         for matrix, source in zip(self._matrices, self._cases[0], strict=True):
             matrix.copy_(source.reshape(1, -1).expand_as(matrix))
 
@@ -72,45 +83,57 @@ class DeviceInputRing:
         return whole.view(copies, -1)[:, : like.numel()]
 
     def refresh(self, rng: np.random.Generator) -> None:
-        self._rescales = (self._rescales + 1) % _MOST_RESCALES
-        for index, matrix in enumerate(self._matrices):
-            if index in self._constant or matrix.numel() == 0:
+        for index in self._own:
+            matrix = self._matrices[index]
+            if matrix.numel() == 0:
                 continue
-            if self._scalable[index]:
-                self._scale(index, matrix, rng)
-            else:
-                self._exchange(index, matrix, rng)
+            rows = max(1, _CHUNK_ELEMENTS // matrix.shape[1])
+            for part in torch.split(matrix, rows):
+                case = self._cases[int(rng.integers(len(self._cases)))]
+                source = case[index].reshape(-1)
+                if self._unstructured[index]:
+                    _draw(part, source, rng)
+                else:
+                    self._exchange(part, index, rng)
 
-    def _scale(self, index: int, matrix: torch.Tensor, rng: np.random.Generator) -> None:
-        """Scale in place by new factors over the old ones, which does not read the case again."""
-        slots, count = matrix.shape
-        period = math.gcd(count, _FACTOR_PERIOD)
-        if period < _LEAST_PERIOD:
-            case = self._cases[int(rng.integers(len(self._cases)))]
-            matrix.uniform_(_LEAST_FACTOR, _MOST_FACTOR).mul_(case[index].reshape(1, -1))
-            return
-        start = int(rng.integers(_FACTOR_PERIOD))
-        strides = (_FACTOR_PERIOD, period, 1)
-        new = torch.as_strided(self._factors, (slots, 1, period), strides, start)
-        parts = matrix.view(slots, count // period, period)
-        if self._rescales and index in self._before:
-            parts.mul_((new / self._before[index]).to(matrix.dtype))
-        else:
-            case = self._cases[int(rng.integers(len(self._cases)))]
-            torch.mul(case[index].view(1, -1, period), new.to(matrix.dtype), out=parts)
-        self._before[index] = new
-
-    def _exchange(self, index: int, matrix: torch.Tensor, rng: np.random.Generator) -> None:
-        count = matrix.shape[1]
-        for group in torch.split(matrix, math.ceil(matrix.shape[0] / _GROUPS)):
-            case = self._cases[int(rng.integers(len(self._cases)))]
-            length = max(1, int(count * rng.uniform(0.2, 0.4)))
-            start = int(rng.integers(count - length + 1))
-            part = case[index].reshape(1, -1)[:, start : start + length]
-            group[:, start : start + length] = part
+    def _exchange(self, part: torch.Tensor, index: int, rng: np.random.Generator) -> None:
+        """Give every slot the tensor of a random case."""
+        stacked = torch.stack([case[index].reshape(-1) for case in self._cases])
+        chosen = torch.from_numpy(rng.integers(len(self._cases), size=part.shape[0]))
+        torch.index_select(stacked, 0, chosen.to(part.device), out=part)
 
 
-def _is_continuous(tensor: torch.Tensor) -> bool:
-    """False for labels, masks and counts stored as floats, which must keep their values."""
+def _draw(part: torch.Tensor, source: torch.Tensor, rng: np.random.Generator) -> None:
+    """Fill the rows with the source, shifted by another distance in each, times new factors."""
+    slots, count = part.shape
+    start, step = int(rng.integers(count)), int(rng.integers(1, count // slots + 2))
+    length = start + (slots - 1) * step + count
+    repeated = source.repeat(-(-length // count))
+    shifted = torch.as_strided(repeated, (slots, count), (step, 1), start)
+    factors = torch.empty(part.shape, dtype=torch.float32, device=part.device)
+    factors.uniform_(_LEAST_FACTOR, _MOST_FACTOR)
+    if _has_mixed_signs(source):
+        factors.mul_(torch.randint_like(factors, 0, 2).mul_(2).sub_(1))
+    torch.mul(shifted, factors.to(part.dtype), out=part)
+
+
+def _has_mixed_signs(tensor: torch.Tensor) -> bool:
+    sample = tensor[:_SAMPLE]
+    shares = (float((sample < 0).float().mean()), float((sample > 0).float().mean()))
+    return min(shares) > _SIGNED_SHARE
+
+
+def _is_unstructured(tensor: torch.Tensor) -> bool:
+    """False for labels, masks and counts, which must keep their values, and for sorted tensors,
+    which must keep their order."""
+    if not tensor.is_floating_point() or tensor.numel() == 0:
+        return False
     sample = tensor.reshape(-1)[:_SAMPLE]
-    return tensor.is_floating_point() and bool(torch.unique(sample).numel() > sample.numel() // 4)
+    if torch.unique(sample).numel() <= sample.numel() // 4:
+        return False
+    lines = tensor if tensor.dim() == 1 else tensor.flatten(0, -2)
+    return tensor.dim() == 0 or not any(
+        bool((lines.diff(dim=dim) >= 0).all()) or bool((lines.diff(dim=dim) <= 0).all())
+        for dim in range(lines.dim())
+        if lines.shape[dim] > 2
+    )

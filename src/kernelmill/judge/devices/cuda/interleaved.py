@@ -19,7 +19,15 @@ from kernelmill.judge.placement import pinned
 from kernelmill.judge.runner_handle import RunnerHandle, Timing, attributed_to_reference
 from kernelmill.judge.settings import JudgeSettings
 from kernelmill.judge.statistics import typical_time
-from kernelmill.judge.timing import Samples, TimedAnswerWrong, TimedRunner, is_hopeless, is_settled
+from kernelmill.judge.timing import (
+    Samples,
+    TimedAnswerWrong,
+    TimedOutputsShared,
+    TimedRunner,
+    is_hopeless,
+    is_settled,
+    outputs_overlap,
+)
 from kernelmill.records.verdict import Profile
 from kernelmill.sandbox import SandboxProtocolError
 from kernelmill.sandbox.process import Timed
@@ -147,9 +155,9 @@ class DeviceTiming:
             "layout": msgspec.to_builtins(self._ring.layout),
             "inputs": msgspec.to_builtins(self._ring.inputs),
             "slots": self._ring.slots,
-            "slot_width": (len(self._ring.layout.tensors) - len(self._ring.state))
-            // self._ring.slots,
+            "slot_width": self._ring.slot_width,
             "state": self._ring.state,
+            "parameters": self._ring.parameters,
         }
         for runner in (*self._runners, self._examiner.runner):
             with nullcontext() if runner is self._candidate.runner else attributed_to_reference():
@@ -206,6 +214,8 @@ class DeviceTiming:
         pointers = timing.pointers
         if len(pointers) != slots or any(len(call) != len(outputs) for call in pointers):
             raise SandboxProtocolError("a timed batch without all its outputs")
+        if outputs_overlap(pointers, outputs):
+            raise TimedOutputsShared("outputs of several calls share memory")
         elements = sum(math.prod(output.shape) for output in outputs)
         most = _THOROUGH_ELEMENTS if thorough else _CHECKED_ELEMENTS
         count = max(1, min(slots, _MOST_CHECKED_CALLS, most // max(1, elements)))

@@ -45,9 +45,13 @@ class RingMade(msgspec.Struct):
     """The ring of inputs for timed calls."""
 
     slots: int
+    slot_width: int
     layout: Layout
     inputs: Node
     state: dict[str, int]
+    """Indices of the state that all slots share."""
+    parameters: dict[str, int]
+    """Indices within a slot of the state that it has to itself."""
     given_bytes: int
     output_bytes: int
     """Bytes of the outputs of one call."""

@@ -134,15 +134,14 @@ class _CudaServer(ModelServer):
     def profile(self, compile_cache: Path) -> Any:
         """Profile several calls, even where there are fewer slots: a single one may be atypical."""
         slots = islice(cycle(self._slots), _PROFILED_CALLS)
-        return profile_calls([partial(self._call, slot) for slot in slots], compile_cache)
+        return profile_calls([partial(self.call, slot) for slot in slots], compile_cache)
 
     def empty_batch(self, message: ChannelMessage) -> tuple[BatchDone, tuple[int, ...]]:
         """A batch of empty calls, which has the overhead of a batch alone."""
         self._held = None
         answer = torch.zeros(1, device=CUDA)
-        self._held = [
-            _empty_call(answer, *slot.inputs) for slot in self._slots[: message.body["calls"]]
-        ]
+        calls = self._slots[: message.body["calls"]]
+        self._held = [_empty_call(answer, *self.bind(slot)) for slot in calls]
         _synchronise()
         return BatchDone([pointers(value) for value in self._held]), ()
 
