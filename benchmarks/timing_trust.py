@@ -2,9 +2,9 @@
 
     python benchmarks/timing_trust.py [--pairs 200] [--tasks gelu softmax matmul]
 
-Every pair is two new processes, measured like any candidate against any baseline. The table shows
-how often equal kernels are called faster or slower, and how often the slowed kernel, which is
-measured every second time, is called slower.
+Every pair is measured like any candidate against any baseline: a new fork for every batch against a
+process that lasts. The table shows how often equal kernels are called faster or slower, and how
+often the slowed kernel, which is measured every second time, is called slower.
 """
 
 import argparse
@@ -20,11 +20,9 @@ from kernelmill.backends.base import Built
 from kernelmill.backends.reading import read_candidate
 from kernelmill.judge import Judge, JudgeSettings
 from kernelmill.judge.devices.cpu.harness import CpuHarness
-from kernelmill.judge.devices.cpu.interleaved import InterleavedTiming
+from kernelmill.judge.devices.cpu.interleaved import InterleavedTiming, TimedCandidate
 from kernelmill.judge.evidence import processor_name
-from kernelmill.judge.spawning import load_candidate, open_sandbox
 from kernelmill.judge.statistics import ratio_interval
-from kernelmill.judge.timing import TimedRunner
 from kernelmill.records.candidate import Candidate, Origin
 from kernelmill.records.verdict import Interval
 from kernelmill.tasks import load_suite
@@ -105,24 +103,18 @@ def measure(judge: Judge, name: str, pairs: int) -> tuple[list[Interval], list[I
 
 
 def time_pair(judge: Judge, harness: CpuHarness, candidate: Kernel, baseline: Kernel) -> Interval:
-    settings = judge.settings
-    with open_sandbox(judge.zygote, settings) as one, open_sandbox(judge.zygote, settings) as two:
-        runners = [
-            TimedRunner(
-                load_candidate(sandbox, *kernel, harness.init, settings), harness.eager.outputs
-            )
-            for sandbox, kernel in ((one, candidate), (two, baseline))
-        ]
+    """The candidate in a new fork per batch, against a process of the baseline that lasts."""
+    with (
+        harness.spawn_runner(*candidate) as one,
+        harness.spawn_runner(*baseline) as two,
+        two.fork() as lasting,
+    ):
+        outputs = harness.check(one, small=False).outputs
+        files = frozenset(candidate.built.artefacts)
         timing = InterleavedTiming(
-            runners[0],
-            runners[1:],
-            harness.ring,
-            harness.cases.held_out[0],
-            frozenset(candidate.built.artefacts),
-            settings,
+            TimedCandidate(one, outputs), [lasting], harness.ring, files, judge.settings
         )
-        timing.attach()
-        samples = timing.measure(settings.rounds)
+        samples = timing.measure(judge.settings.rounds)
     return ratio_interval(samples.baselines[0], samples.candidate)
 
 
