@@ -95,8 +95,10 @@ def timed_verdict(judge: Judge, task: Task, candidate: Candidate) -> tuple[float
 def floor_time(task: Task, candidate: Candidate, verdict: Verdict) -> float:
     assert verdict.latency is not None
     calls = verdict.latency.calls_per_round
-    # Trials before and after; two warm-up rounds, eight profiled ones, and the timed ones.
-    candidate_calls = len(verdict.trials) + 1 + calls * (2 + 8 + verdict.latency.rounds)
+    # Trials before and after; two warm-up rounds, eight profiled ones, and the timed ones, each
+    # with one more call; at the end four batches.
+    candidate_calls = len(verdict.trials) + 1 + (calls + 1) * (2 + 8 + verdict.latency.rounds)
+    candidate_calls += 1 + 4 * calls
     reference_calls = calls * (2 + verdict.latency.rounds)
     return run_script(
         "verdict_floor.py", task, candidate, str(candidate_calls), str(reference_calls)
