@@ -5,7 +5,9 @@ The compiler compiles exactly this text, so that rules on it read what is built.
 
 import posixpath
 import re
-from collections.abc import Collection, Iterable
+import subprocess
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -83,3 +85,38 @@ class OwnSource:
             # The marker stands where the directive stood, whose line is already counted.
             self._includes.append(Include(place.file, max(1, place.line), file))
         return _Place(file, int(marker[1]))
+
+
+class Preprocessed(NamedTuple):
+    """The end of a run of the preprocessor."""
+
+    status: int
+    output: str
+    """What it complained about."""
+    source: PreprocessedSource
+
+
+def preprocess(
+    command: Sequence[str], sources: Sequence[str], own_files: Collection[str], folder: Path
+) -> Preprocessed:
+    """Preprocess sources beside themselves, up to the first that fails. Inside sandboxes only.
+
+    `command` is the compiler with all options that decide what it compiles.
+    """
+    own = OwnSource(own_files)
+    for source in sources:
+        result = f"{source}{PREPROCESSED_SUFFIX}"
+        done = subprocess.run(
+            [*command, "-E", source, "-o", result],
+            cwd=folder, capture_output=True, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        complaint = done.stderr.decode(errors="replace")
+        if done.returncode != 0:
+            return Preprocessed(done.returncode, complaint, own.result())
+        try:
+            with open(folder / result, errors="replace", newline="\n") as lines:
+                own.read(lines)
+        except TooLong as error:
+            complaint = f"{posixpath.normpath(source)}:1:1: error: {error}"
+            return Preprocessed(1, complaint, own.result())
+    return Preprocessed(0, "", own.result())
