@@ -52,6 +52,7 @@ _ALLOWANCE = Allowance(
             |(?:Get|PeekAt)LastError|GetErrorString|Mem(?:set|cpy)Async|(?:Malloc|Free)Async)
             (?:_ptsz)?)$"""
     ),
+    constructors=re.compile(r"^_ZL\d+__sti____cudaRegisterAllv$|^_GLOBAL__sub_I_"),
     data=re.compile(r"^_Z(?:GV)?ZL?\d+__device_stub\w+|^_ZL\d+__(?:fatDeviceText|cudaFatCubin)"),
 )
 

@@ -28,7 +28,7 @@ class SourceLine(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Include(msgspec.Struct, frozen=True, array_like=True):
-    """A header that a file of the candidate includes, under the path where the compiler found it."""
+    """A header outside of the build that a file of the candidate includes, as it was found."""
 
     file: str
     line: int
@@ -81,7 +81,7 @@ class OwnSource:
         name = marker[2].replace("\\\\", "\\").replace('\\"', '"')
         file = posixpath.normpath(name) if not name.startswith("<") else name
         included = _ENTERS in marker[3].split() and place.file in self._own_files
-        if included and file not in self._own_files:
+        if included and file.startswith(("/", "..")):
             # The marker stands where the directive stood, whose line is already counted.
             self._includes.append(Include(place.file, max(1, place.line), file))
         return _Place(file, int(marker[1]))
