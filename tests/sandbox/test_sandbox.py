@@ -195,8 +195,8 @@ NEEDED = ("/usr/include", "/proc/cpuinfo", "/proc/meminfo", "/proc/self/maps", "
 
 
 @pytest.mark.isolation
-@pytest.mark.parametrize("tier", (Tier.PARTIAL, Tier.FULL))
-@pytest.mark.parametrize("may_execute", (False, True), ids=("runs", "builds"))
+@pytest.mark.parametrize("tier", [Tier.PARTIAL, Tier.FULL])
+@pytest.mark.parametrize("may_execute", [False, True], ids=("runs", "builds"))
 def test_a_sandbox_reads_what_programs_need_and_nothing_else(
     zygote: Zygote, tier: Tier, may_execute: bool
 ) -> None:

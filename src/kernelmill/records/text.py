@@ -4,7 +4,7 @@ import re
 
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 without tab and newline, DEL, C1
-    "\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # invisible, bidirectional
+    "\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # invisible, turning
     "\ud800-\udfff\U000e0000-\U000e007f]"  # surrogates, tags
 )
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"

@@ -130,15 +130,20 @@ def _started(elf: ELFFile, symbols: list[Symbol]) -> list[str]:
     for table, own in _RUN_TIME_CODE.items():
         for address in _entries(elf, table):
             function = functions.get(address)
-            name = function.name if function else f"code at {address:#x}"
-            for_streams = streams and name.startswith(_STREAMS_CONSTRUCTOR)
-            if name != own and not (for_streams and function["st_size"] <= _MOST_STREAMS_BYTES):
-                found.append(name)
+            if function is None:
+                found.append(f"code at {address:#x}")
+            elif function.name != own and not (streams and _starts_streams(function)):
+                found.append(function.name)
     for name in (".init", ".fini"):
         section = elf.get_section_by_name(name)
         if section is not None and section["sh_size"] > _MOST_LINKER_CODE:
             found.append(f"code in {name}")
     return found
+
+
+def _starts_streams(function: Symbol) -> bool:
+    short = function["st_size"] <= _MOST_STREAMS_BYTES
+    return short and str(function.name).startswith(_STREAMS_CONSTRUCTOR)
 
 
 def _entries(elf: ELFFile, table: str) -> list[int]:

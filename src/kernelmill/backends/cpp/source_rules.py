@@ -68,9 +68,7 @@ _TOKEN_RULES = (
 _FRAMEWORK_RULE = TokenRule(
     "framework", r"\b(?:at|torch|c10)\s*::|\bATen\b", "use raw pointers and sizes: no framework"
 )  # fmt: skip
-_INCLUDE = re.compile(
-    r"^[^\S\n]*#[^\S\n]*include[^\S\n]*([<\"])([^>\"\n]*)[>\"]", re.MULTILINE
-)
+_INCLUDE = re.compile(r"^[^\S\n]*#[^\S\n]*include[^\S\n]*([<\"])([^>\"\n]*)[>\"]", re.MULTILINE)
 _SPLICE = re.compile(r"\\[^\S\n]*\n")
 _FORGED_LINE = re.compile(
     r"(?:^|\*/)[^\S\n]*(?:\#|%:|\?\?=)[^\S\n]*(?:line\b|\d|/\*)", re.MULTILINE

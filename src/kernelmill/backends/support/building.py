@@ -120,14 +120,18 @@ def unpack_source(content: bytes) -> PreprocessedSource:
     try:
         return msgspec.msgpack.decode(content, type=PreprocessedSource)
     except msgspec.MsgspecError as error:
-        raise BuildInterrupted("crash", f"the build gave a malformed answer: {error}", ()) from error
+        raise BuildInterrupted(
+            "crash", f"the build gave a malformed answer: {error}", ()
+        ) from error
 
 
 def _converted(body: dict[str, Any]) -> _Answer:
     try:
         return msgspec.convert(body, _Answer)
     except (msgspec.ValidationError, RecursionError) as error:
-        raise BuildInterrupted("crash", f"the build gave a malformed answer: {error}", ()) from error
+        raise BuildInterrupted(
+            "crash", f"the build gave a malformed answer: {error}", ()
+        ) from error
 
 
 def toolchain_folders(compiler: str) -> tuple[str, ...]:

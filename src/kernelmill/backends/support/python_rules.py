@@ -312,10 +312,9 @@ class _Checker:
             pass  # a launch: kernel[grid](...)
         elif not isinstance(function, ast.Attribute):
             yield self._finding("indirect-call", node, f"calls {called}", _PLAINLY)
-        elif isinstance(function.value, ast.Name) and function.value.id == "self":
-            if function.attr not in self._own_methods:
-                instead = "a layer may hold parameters; pass their data_ptr() to the kernel"
-                yield self._finding("framework-layer", node, f"calls {called}", instead)
+        elif _own_name(function) and function.attr not in self._own_methods:
+            instead = "a layer may hold parameters; pass their data_ptr() to the kernel"
+            yield self._finding("framework-layer", node, f"calls {called}", instead)
 
     def _state(self, function: ast.FunctionDef) -> Iterator[RuleFinding]:
         """State that outlives a call: attributes, module variables, default arguments."""
