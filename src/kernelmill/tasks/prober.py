@@ -36,6 +36,8 @@ def describe_task(
         described = msgspec.convert(answer.get("task"), Task)
     except (msgspec.ValidationError, RecursionError) as error:
         raise TaskError(f"{file.path}: its description is malformed: {error}") from error
+    if not (described.variants and described.distributions and described.outputs):
+        raise TaskError(f"{file.path}: its description lacks shapes, distributions or outputs")
     if not described.source.startswith(file.source):
         raise TaskError(f"{file.path}: its description is that of another file")
     # Its own code described it, so what we know better is not taken from there.
