@@ -34,6 +34,23 @@ BAD_TEXTS = {
     "a crash": ("import ctypes\nctypes.string_at(0)\n" + TASK, "SIGSEGV"),
     "an early exit": ("import os\nos._exit(0)\n" + TASK, "exit code 0"),
     "gigabytes of output": ("while True:\n    print('y' * 100000, flush=True)\n" + TASK, ""),
+    "terminal codes": (
+        "raise ValueError('\\x1b[31mred\\x07\\x9b2J\\u202egnp.exe\\r\\nsecond line' + 'x' * 10**6)\n" + TASK,
+        "red",
+    ),
+    "terminal codes in names": (
+        TASK.replace("self.bias = nn.Parameter(", "self.register_parameter('a\\x1b[2J', nn.Parameter(")
+        .replace("torch.zeros(features))", "torch.zeros(features)))").replace(" + self.bias", ""),
+        "is no name",
+    ),
+    "a type that nobody compares": (
+        TASK.replace("return 2 * x + self.bias", "return (2 * x + self.bias).to(torch.complex64)"),
+        "complex64",
+    ),
+    "a type of eight bits": (
+        TASK.replace("return 2 * x + self.bias", "return (2 * x + self.bias).to(torch.float8_e5m2)"),
+        "float8_e5m2",
+    ),
     "100 GB": (TASK.replace("rows = 64", "rows = 100_000_000"), ""),
 }  # fmt: skip
 
@@ -46,7 +63,50 @@ def test_bad_task_files(judge: Judge, tmp_path: Path, name: str) -> None:
     with pytest.raises(KernelmillError) as caught:
         judge.describe(load_suite(str(path))[0])
     assert says in str(caught.value)
-    assert "\n" not in str(caught.value)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 5000
+
+
+ANSWERS = {
+    "no frame": b"\xff" * 64,
+    "no JSON": b"\x04\0\0\0nope",
+    "no object": b"\x02\0\0\0[]",
+    "nothing in it": b"\x02\0\0\0{}",
+    "a number": b'\x0a\0\0\0{"task":3}',
+    "an error of another type": b'\x17\0\0\0{"error":{"a":"\\u001b"}}',
+    "nested without end": (100_008).to_bytes(4, "little") + b'{"task":' + b"[" * 100_000,
+    "half of a frame": b"\xff\0\0\0{",
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_task_that_answers_in_the_describers_place(
+    judge: Judge, tmp_path: Path, name: str
+) -> None:
+    """Its code finds the channel among the open files, answers, and leaves."""
+    path = tmp_path / "task.py"
+    path.write_text(
+        "import os, stat\n"
+        "for number in range(3, 64):\n"
+        "    try:\n"
+        "        if stat.S_ISSOCK(os.fstat(number).st_mode):\n"
+        f"            os.write(number, {ANSWERS[name]!r})\n"
+        "    except OSError:\n"
+        "        pass\n"
+        f"os._exit(0)\n{TASK}"
+    )
+    with pytest.raises(TaskError) as caught:
+        judge.describe(load_suite(str(path))[0])
+    assert str(caught.value).isprintable()
+
+
+def test_a_name_of_a_file_is_printed_without_its_control_characters(
+    judge: Judge, tmp_path: Path
+) -> None:
+    path = tmp_path / "a\x1b[2Jb\u202e.py"
+    path.write_text(TASK)
+    task = judge.describe(load_suite(str(path))[0])
+    assert task.id.isprintable()
 
 
 def test_a_task_that_never_ends(judge: Judge, tmp_path: Path) -> None:

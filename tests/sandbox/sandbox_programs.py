@@ -143,6 +143,24 @@ def trespass(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
     )
 
 
+def read_files(channel: Channel, arguments: dict[str, Any], _scratch: str) -> None:
+    """What it can read of each path, or list of each folder."""
+
+    def content(path: str) -> str:
+        if os.path.isdir(path):
+            return " ".join(os.listdir(path))
+        return Path(path).read_bytes().decode(errors="replace")[:1000]
+
+    def outcome(path: str) -> str:
+        try:
+            return content(path)
+        except OSError as error:
+            return f"error {error.errno}"
+
+    channel.receive()
+    channel.send({path: outcome(path) for path in arguments["paths"]})
+
+
 def with_device(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
     """What a sandbox that owns a device file may do, and may not."""
     channel.receive()

@@ -184,6 +184,30 @@ def test_a_partial_sandbox_cannot_trespass_either(zygote: Zygote, tmp_path: Path
         assert tried[what] != "done", what
 
 
+HIDDEN = (
+    "/etc", "/etc/passwd", "/etc/hostname", "/etc/alternatives", "/home", "/root",
+    "/opt", "/var", "/run", "/srv", "/boot", "/tmp", "/proc/1/environ", "/proc/1/cmdline", "/proc",
+    "/proc/cmdline", "/proc/version", "/proc/modules", "/proc/sys/kernel/hostname", "/sys",
+    "/sys/class", "/sys/fs/cgroup",
+)  # fmt: skip
+NEEDED = ("/usr/include", "/proc/cpuinfo", "/proc/meminfo", "/proc/self/maps", "/etc/ld.so.cache",
+          "/sys/devices/system/cpu/online")  # fmt: skip
+
+
+@pytest.mark.isolation
+@pytest.mark.parametrize("tier", [Tier.PARTIAL, Tier.FULL])
+@pytest.mark.parametrize("may_execute", [False, True], ids=("runs", "builds"))
+def test_a_sandbox_reads_what_programs_need_and_nothing_else(
+    zygote: Zygote, tier: Tier, may_execute: bool
+) -> None:
+    policy = Policy(limits=SMALL, tier=tier, may_execute=may_execute)
+    with spawn(zygote, "read_files", policy, paths=[*HIDDEN, *NEEDED]) as sandbox:
+        read = sandbox.request({}, 10).body
+    seen = [path for path in HIDDEN if not read[path].startswith("error")]
+    assert seen == []
+    assert [path for path in NEEDED if os.path.exists(path) and "error" in read[path][:6]] == []
+
+
 def test_a_stopped_sandbox_does_not_run(zygote: Zygote) -> None:
     with spawn(zygote, "echo") as sandbox:
         sandbox.stop()

@@ -12,6 +12,7 @@ from typing import ClassVar
 import msgspec
 
 from kernelmill.backends.support.environments import Environment
+from kernelmill.backends.support.preprocessing import PreprocessedSource
 from kernelmill.records.candidate import MODEL_FILE, Candidate
 from kernelmill.records.errors import BackendUnavailable
 from kernelmill.records.task import Task
@@ -55,6 +56,8 @@ class Built(msgspec.Struct, frozen=True):
     """First calls start a compiler, so the runner may start processes until timing begins."""
     compile_cache: bytes = b""
     """Tar archive of the compilers' cache folder, filled ahead of the first call."""
+    preprocessed: PreprocessedSource = PreprocessedSource()
+    """What macros and includes of the candidate's files became, where it has any."""
     cached: bool = False
     """Whether the artefacts come from the build cache."""
 

@@ -1,5 +1,6 @@
 """Candidates read from a folder or a file."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def read_candidate(path: Path, origin: Origin = Origin.FILE, entry: str = MODEL_
     if not path.is_file():
         raise CandidateError(f"there is no candidate at {path}")
     _demand_source(path)
-    return Candidate({entry: _text(path)}, origin, path.stem)
+    return Candidate({entry: _text(path.resolve())}, origin, path.stem)
 
 
 def is_candidate(folder: Path, entry: str = MODEL_FILE) -> bool:
@@ -58,11 +59,17 @@ def _demand_source(path: Path) -> None:
         raise CandidateError(f"{path} is not a plain file")
 
 
+def _open_plainly(path: str, flags: int) -> int:
+    """Open what was found to be a plain file, and nothing that has taken its place since."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
 def _text(path: Path) -> str:
     try:
         if path.stat().st_size > MOST_BYTES:
             raise CandidateError(f"{path} is larger than {MOST_BYTES >> 20} MiB")
-        return path.read_text(encoding="utf-8")
+        with open(path, encoding="utf-8", opener=_open_plainly) as file:
+            return file.read()
     except UnicodeDecodeError as error:
         raise CandidateError(f"{path} is not a text file") from error
     except OSError as error:

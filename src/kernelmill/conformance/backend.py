@@ -3,10 +3,13 @@
 What needs the tool chain is skipped, with the reason, on a machine that lacks it.
 """
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from unittest import SkipTest
 
 from kernelmill.backends.base import Backend, BuildFailed, Requirement
+from kernelmill.backends.inspection import Inspector, inspection_modules
 from kernelmill.backends.reading import read_candidate
 from kernelmill.judge import Judge, JudgeSettings
 from kernelmill.judge.devices import device_kinds
@@ -55,12 +58,14 @@ class BackendConformance:
             assert load_suite(f"{folder.parent.name}/{folder.name}")
 
     def test_its_rules_find_nothing_in_its_examples(self) -> None:
-        for folder in self.examples():
-            findings = self.backend().inspect_sources(read_candidate(folder))
-            assert not findings, f"{folder.name}: {findings[0]}"
+        with self.inspector() as inspector:
+            for folder in self.examples():
+                findings = inspector.inspect_sources(read_candidate(folder))
+                assert not findings, f"{folder.name}: {findings[0]}"
 
     def test_its_rules_find_nonsense_and_say_what_to_do(self) -> None:
-        findings = self.backend().inspect_sources(self.broken())
+        with self.inspector() as inspector:
+            findings = inspector.inspect_sources(self.broken())
         assert findings, "no rule finds nonsense"
         assert all(f.rule and f.where and f.what and f.instead for f in findings)
 
@@ -81,6 +86,24 @@ class BackendConformance:
             task = judge.describe(load_suite(f"{folder.parent.name}/{folder.name}")[0])
             verdict = judge.verify(task, read_candidate(folder, Origin.SHIPPED), brief=True)
         assert verdict.passed, "\n".join(feedback.text() for feedback in verdict.feedback)
+
+    def test_what_its_examples_become_is_fine_too(self) -> None:
+        """Builds every example: the rules on artefacts must find nothing in honest kernels."""
+        self.need_everything()
+        backend = self.backend()
+        modules = (*backend.zygote_modules, *inspection_modules(backend))
+        with Zygote(modules, 1) as zygote, closing(Inspector(backend, zygote)) as inspector:
+            for folder in self.examples():
+                candidate = read_candidate(folder)
+                findings = inspector.inspect_build(candidate, backend.build(candidate, zygote))
+                assert not findings, f"{folder.name}: {findings[0]}"
+
+    @contextmanager
+    def inspector(self) -> Iterator[Inspector]:
+        backend = self.backend()
+        modules = inspection_modules(backend)
+        with Zygote(modules, 1) as zygote, closing(Inspector(backend, zygote)) as inspector:
+            yield inspector
 
     def examples(self) -> list[Path]:
         return sorted(path for path in self.backend().examples().glob("*/*") if path.is_dir())

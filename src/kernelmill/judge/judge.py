@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from typing import Any
 
 from kernelmill.backends.base import Backend, BuildFailed
+from kernelmill.backends.inspection import Inspector, inspection_modules
 from kernelmill.judge.devices import get_device
 from kernelmill.judge.harness import Harness
 from kernelmill.judge.hidden_sizes import with_secret_sizes
@@ -38,10 +39,14 @@ class Judge:
         self.settings = settings or JudgeSettings()
         self._measurement_lock = measurement_lock
         self.device = get_device(backend)
-        modules = (*backend.zygote_modules, *prober.MODULES, *self.device.modules)
+        modules = (
+            *backend.zygote_modules, *inspection_modules(backend), *prober.MODULES,
+            *self.device.modules,
+        )  # fmt: skip
         number = self.settings.device
         environment = {} if number is None else self.device.environment(number)
         self.zygote = Zygote(modules, self.settings.threads, environment)
+        self._inspector = Inspector(backend, self.zygote)
         self._resources = ExitStack()
         self._open_harness = self.device.harness_factory(
             backend, self.zygote, self.settings, self._resources
@@ -103,9 +108,9 @@ class Judge:
         """
         self._demand_entry(candidate)
         self._demand_isolation(candidate)
-        if self.settings.static_rules and self.backend.inspect_sources(candidate):
-            return False
         with suppress(BuildFailed, ZygoteLost):
+            if self.settings.static_rules and self._inspector.inspect_sources(candidate):
+                return False
             built = self.backend.build(candidate, self.zygote)
             self.backend.compile_for(with_secret_sizes(task), candidate, built, self.zygote)
             return True
@@ -118,6 +123,7 @@ class Judge:
     def close(self) -> None:
         self._close_harnesses()
         self._resources.close()
+        self._inspector.close()
         self.zygote.close()
 
     def __enter__(self) -> "Judge":
@@ -131,7 +137,12 @@ class Judge:
     ) -> Verdict:
         with self._leased_harness(task) as harness:
             pipeline = GatePipeline(
-                self.backend, self.zygote, self.settings, harness, self._measurement_lock
+                self.backend,
+                self._inspector,
+                self.zygote,
+                self.settings,
+                harness,
+                self._measurement_lock,
             )
             return pipeline.judge(candidate, compiled, brief, objection)
 

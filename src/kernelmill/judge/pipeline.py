@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from kernelmill.backends.base import Backend, BuildFailed, Built, CandidateFailed, RuleFinding
+from kernelmill.backends.inspection import Inspector
 from kernelmill.judge.correctness import Correctness, failure_feedback
 from kernelmill.judge.evidence import make_evidence
 from kernelmill.judge.harness import Harness
@@ -58,12 +59,14 @@ class GatePipeline:
     def __init__(
         self,
         backend: Backend,
+        inspector: Inspector,
         zygote: Zygote,
         settings: JudgeSettings,
         harness: Harness[Any],
         measurement_lock: MeasurementLock,
     ) -> None:
         self._backend = backend
+        self._inspector = inspector
         self._zygote = zygote
         self._settings = settings
         self._harness = harness
@@ -141,7 +144,7 @@ class GatePipeline:
     def _inspect(self, candidate: Candidate, objection: str) -> None:
         """Apply the static rules, then the objection of an auditor."""
         if self._settings.static_rules:
-            self._refuse_findings(self._backend.inspect_sources(candidate))
+            self._refuse_findings(self._inspector.inspect_sources(candidate))
         if objection:
             hint = "do the work of the reference in the kernel, for whatever inputs it is given"
             raise _Refusal(Feedback(Gate.INTEGRITY, "audit", objection, (), hint))
@@ -149,7 +152,7 @@ class GatePipeline:
     def _build(self, candidate: Candidate) -> Built:
         built = self._backend.build(candidate, self._zygote)
         if self._settings.static_rules:
-            self._refuse_findings(self._backend.inspect_build(candidate, built))
+            self._refuse_findings(self._inspector.inspect_build(candidate, built))
         task = with_secret_sizes(self._harness.task)
         return self._backend.compile_for(task, candidate, built, self._zygote)
 

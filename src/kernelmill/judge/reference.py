@@ -46,5 +46,5 @@ def read_init_arguments(task: Task, zygote: Zygote) -> InitArguments:
         layout = msgspec.convert(body["layout"], Layout)
         arguments = msgspec.convert(body["arguments"], Node)
         return InitArguments(arguments, Blob.received(files[0], layout))
-    except (msgspec.ValidationError, KeyError, IndexError, OSError) as error:
+    except (msgspec.ValidationError, RecursionError, LookupError, ValueError, OSError) as error:
         raise TaskError(f"{task.id}: get_init_inputs gives a malformed answer: {error}") from error

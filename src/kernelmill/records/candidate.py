@@ -7,6 +7,7 @@ import re
 import msgspec
 
 from kernelmill.records.errors import CandidateError
+from kernelmill.records.text import clean_line
 
 MODEL_FILE = "model.py"
 """The file that defines ModelNew, in most backends."""
@@ -39,6 +40,7 @@ class Candidate(msgspec.Struct, frozen=True):
     name: str = ""
 
     def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "name", clean_line(self.name))
         if not self.files:
             raise CandidateError(f"{self.name or 'the candidate'} has no files")
         if len(self.files) > _MOST_FILES:

@@ -4,9 +4,17 @@ Every message is one or two sentences that say what is wrong and what to do. The
 prints them without a traceback and ends with exit code 2.
 """
 
+from kernelmill.records.text import clean_line, clean_text
+
 
 class KernelmillError(Exception):
-    """Base of all errors that are not bugs of Kernelmill itself."""
+    """Base of all errors that are not bugs of Kernelmill itself.
+
+    A message may quote foreign text, so it is cleaned here, once for all places that print it.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(clean_text(message))
 
 
 class UsageError(KernelmillError):
@@ -15,6 +23,9 @@ class UsageError(KernelmillError):
 
 class TaskError(KernelmillError):
     """A task file cannot be used: not Python, no Model, get_inputs raises, not deterministic..."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(clean_line(message))
 
 
 class CandidateError(KernelmillError):

@@ -6,9 +6,13 @@ from typing import Any
 import msgspec
 
 from kernelmill.records.tensors import Node
+from kernelmill.records.text import is_clean_line
 
 Constants = dict[str, int | float]
 """Values of module-level constants of a task file, by name."""
+
+
+_LONGEST_NAME = 500
 
 
 class TensorSpec(msgspec.Struct, frozen=True):
@@ -16,6 +20,10 @@ class TensorSpec(msgspec.Struct, frozen=True):
 
     dtype: str
     shape: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.dtype.isidentifier() or min(self.shape, default=0) < 0:
+            raise ValueError("a tensor of no type or shape")
 
     def __str__(self) -> str:
         return f"{self.dtype}[{'x'.join(map(str, self.shape))}]"
@@ -55,6 +63,13 @@ class Task(msgspec.Struct, frozen=True):
     """Names of the state that are not parameters: forward may update these."""
     tolerance: float = 8.0
     """Error budget of a candidate, as a multiple of the reference's own rounding error."""
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for names that no honest task has: its own code describes it."""
+        names = (self.id, self.family, self.scale, *self.distributions, *self.signature)
+        for name in (*names, *self.state, *self.buffers):
+            if len(name) > _LONGEST_NAME or not is_clean_line(name):
+                raise ValueError(f"{name[:_LONGEST_NAME]!r} is no name")
 
     @property
     def shown(self) -> Variant:

@@ -33,6 +33,12 @@ class Tensor(msgspec.Struct, frozen=True):
     shape: tuple[int, ...]
     offset: int
 
+    def __post_init__(self) -> None:
+        if not is_supported(self.dtype):
+            raise ValueError(f"tensors of type {self.dtype[:40]!r} are not supported")
+        if min((self.offset, *self.shape)) < 0:
+            raise ValueError("a tensor of negative size or offset")
+
     @property
     def count(self) -> int:
         return math.prod(self.shape)

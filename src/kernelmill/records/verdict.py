@@ -4,8 +4,19 @@ import enum
 
 import msgspec
 
+from kernelmill.records.text import clean_text
+
 _SHOWN_EVIDENCE = 12
 _SHOWN_KERNELS = 3
+
+
+_MOST_EVIDENCE = 100
+
+
+def _clean(record: msgspec.Struct, *fields: str) -> None:
+    """Clean fields with foreign text, while a record is made."""
+    for field in fields:
+        msgspec.structs.force_setattr(record, field, clean_text(getattr(record, field)))
 
 
 class Gate(enum.StrEnum):
@@ -18,7 +29,10 @@ class Gate(enum.StrEnum):
 
 
 class Feedback(msgspec.Struct, frozen=True):
-    """One reason for a refusal, short enough for a prompt."""
+    """One reason for a refusal, short enough for a prompt.
+
+    Compilers, candidates and task files have their say in it, so all of it is cleaned here.
+    """
 
     gate: Gate
     kind: str
@@ -26,6 +40,11 @@ class Feedback(msgspec.Struct, frozen=True):
     summary: str
     evidence: tuple[str, ...] = ()
     hint: str = ""
+
+    def __post_init__(self) -> None:
+        _clean(self, "kind", "summary", "hint")
+        evidence = tuple(map(clean_text, self.evidence[:_MOST_EVIDENCE]))
+        msgspec.structs.force_setattr(self, "evidence", evidence)
 
     def text(self) -> str:
         lines = [f"{self.gate}: {self.kind}: {self.summary}"]
@@ -145,6 +164,9 @@ class KernelUse(msgspec.Struct, frozen=True):
     occupancy: float | None = None
     """Resident threads, as a share of what a multiprocessor can hold."""
 
+    def __post_init__(self) -> None:
+        _clean(self, "name")
+
     def text(self) -> str:
         parts = [
             f"{self.name}: {self.microseconds:.1f} us",
@@ -200,6 +222,12 @@ class Modelled(msgspec.Struct, frozen=True):
     units: dict[str, float]
     """Share of the cycles by unit of the chip or kind of instruction, the greatest first."""
     notes: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        _clean(self, "model", "baseline")
+        msgspec.structs.force_setattr(self, "notes", tuple(map(clean_text, self.notes)))
+        units = {clean_text(name): share for name, share in self.units.items()}
+        msgspec.structs.force_setattr(self, "units", units)
 
     def text(self) -> str:
         """A few lines for a prompt."""

@@ -11,10 +11,21 @@ from kernelmill.sandbox.policy import Policy, ResourceLimits, Tier
 from kernelmill.sandbox.seccomp import SyscallGrants
 
 _SCRATCH_MOUNT_POINTS = ("/dev/shm", "/mnt", "/media", "/srv", "/tmp")
-_SYSTEM_PATHS = ("/usr", "/lib", "/lib64", "/bin", "/etc", "/opt", "/sys", "/proc")
-_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+_PROGRAMS = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin")
+"""Programs, libraries and headers of the distribution."""
+_LOADER_FILES = ("/etc/ld.so.cache", "/etc/ld.so.conf")
+_LOADER_FOLDER = "/etc/ld.so.conf.d"
+"""All that the loader and the linker read of the system's configuration: where libraries are."""
 OWN_FOLDER = "/proc/self"
 """GPU drivers write thread names below it, and do not start where they cannot."""
+_FACTS = (
+    OWN_FOLDER, "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/sys/vm/overcommit_memory",
+    "/sys/devices/system/cpu", "/sys/devices/system/node", "/sys/kernel/mm/transparent_hugepage",
+)  # fmt: skip
+"""What C libraries, OpenMP and frameworks ask about processors, memory and their own process."""
+_DRIVER_PATHS = ("/proc", "/sys", "/etc/nvidia")
+"""What a GPU's driver reads besides."""
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
 def python_paths() -> tuple[str, ...]:
@@ -25,6 +36,25 @@ def python_paths() -> tuple[str, ...]:
 
 
 _PACKAGE_FOLDERS = ("site-packages", "dist-packages")
+
+
+def readable_paths(policy: Policy) -> tuple[str, ...]:
+    """What every sandbox may read: programs, Python, and single facts about the machine.
+
+    Nothing of the system's configuration beyond the loader's, of other processes, or of people's
+    folders is among it.
+    """
+    loader = (*_LOADER_FILES, *(entry.path for entry in _entries(_LOADER_FOLDER)))
+    drivers = _DRIVER_PATHS if policy.devices else ()
+    return (*_PROGRAMS, *loader, *_FACTS, *drivers, *python_paths())
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
 
 
 def enter_namespaces() -> None:
@@ -98,10 +128,13 @@ def _address_space() -> int:
 
 
 def make_read_only(folder: str, writing: tuple[str, ...] = ()) -> None:
-    """Give up writing to the scratch folder, except to `writing`; `folder` stays readable."""
+    """Give up writing to the scratch folder, except to `writing`; `folder` stays readable.
+
+    What was not readable before stays so: rules of Landlock add up.
+    """
     if landlock.abi():
         landlock.restrict_files(
-            [PathRule(path, write=False) for path in (*_SYSTEM_PATHS, *python_paths(), folder)]
+            [PathRule(path, write=False) for path in ("/", folder)]
             + [PathRule(path, write=True) for path in (*_DEVICES, *writing)]
         )
 
@@ -118,7 +151,7 @@ def confine(policy: Policy, scratch: str) -> None:
     syscalls.drop_capabilities()
     if policy.tier < Tier.PARTIAL:
         return
-    reading = (*_SYSTEM_PATHS, *python_paths(), *policy.reading)
+    reading = (*readable_paths(policy), *policy.reading)
     devices = (*policy.devices, OWN_FOLDER) if policy.devices else ()
     landlock.restrict_files(
         [PathRule(path, write=False) for path in reading]

@@ -146,5 +146,6 @@ class Zygote:
 def _environment(threads: int) -> dict[str, str]:
     """Variables of the zygote; only search paths are copied from the caller's, so no keys leak."""
     copied = {name: os.environ[name] for name in _SEARCH_PATHS if name in os.environ}
-    own = {"PATH": os.defpath, "OMP_NUM_THREADS": str(threads), "HOME": "/"}
+    # Named here, because sandboxes cannot look it up in /etc/passwd.
+    own = {"PATH": os.defpath, "OMP_NUM_THREADS": str(threads), "HOME": "/", "USER": "kernelmill"}
     return {**_ENVIRONMENT, **own, **copied}

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from kernelmill.records.task import Constants, Task, Variant, tensor_specs
+from kernelmill.records.tensors import is_supported
 from kernelmill.sandbox.channel import Channel
 from kernelmill.tasks.families import family_of_signature
 from kernelmill.tasks.module import DISTRIBUTIONS, Draw, TaskModule, UnusableTask
@@ -49,6 +50,7 @@ def describe_module(module: TaskModule, request: dict[str, Any]) -> Task:
     describe_value(value, outputs)
     if not outputs:
         raise UnusableTask("Model.forward returns no tensor")
+    _check_types([*outputs, *_tensors(draw.inputs), *draw.model.state_dict().values()])
     _check_behaviour(draw, outputs)
     family = request["family"] or family_of_signature(tuple(operators.names))
     return Task(
@@ -77,6 +79,13 @@ def _tensors(value: Any) -> list[torch.Tensor]:
     found: list[torch.Tensor] = []
     describe_value(value, found)
     return found
+
+
+def _check_types(tensors: list[torch.Tensor]) -> None:
+    """Raise UnusableTask for types of elements that the judge cannot compare."""
+    for spec in tensor_specs(tensors):
+        if not is_supported(spec.dtype):
+            raise UnusableTask(f"tensors of type {spec.dtype} are not supported")
 
 
 def _check_behaviour(draw: Draw, outputs: list[torch.Tensor]) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from kernelmill.records.errors import TaskError, UsageError
+from kernelmill.records.text import clean_line
 from kernelmill.syntax import parse_python
 from kernelmill.tasks.families import family_of_folder
 
@@ -99,7 +100,7 @@ def _read(path: Path, identity: str, family: str | None) -> TaskFile:
     source = _text(path)
     try:
         tree = parse_python(source)
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise TaskError(f"{path} is not a Python file: {error}") from error
     defined = {node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
     missing = [name for name in ("Model", "get_inputs", "get_init_inputs") if name not in defined]
@@ -108,7 +109,7 @@ def _read(path: Path, identity: str, family: str | None) -> TaskFile:
             f"{path} is not a task: it does not define {' or '.join(missing)} "
             "(KernelBench's format: class Model, get_inputs(), get_init_inputs())"
         )
-    return TaskFile(identity, str(path), source, family)
+    return TaskFile(clean_line(identity), str(path), source, family)
 
 
 def _text(path: Path) -> str:

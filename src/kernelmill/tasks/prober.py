@@ -10,6 +10,7 @@ from kernelmill.tasks.loader import TaskFile
 MODULES = ("torch", "torch._dynamo", "kernelmill.tasks.warm_up", "kernelmill.tasks.describe")
 """Modules the zygote imports; without Dynamo every sandbox would import it for a dispatch mode."""
 _SECONDS = 120.0
+_MOST_SAID = 1000
 _LIMITS = ResourceLimits(lifetime_seconds=600)
 
 
@@ -30,5 +31,14 @@ def describe_task(
     except SandboxFailure as failure:
         raise TaskError(f"{file.path}: loading the task failed: {failure}") from failure
     if "error" in answer:
-        raise TaskError(f"{file.path}: {answer['error']}")
-    return msgspec.convert(answer["task"], Task)
+        raise TaskError(f"{file.path}: {str(answer['error'])[:_MOST_SAID]}")
+    try:
+        described = msgspec.convert(answer.get("task"), Task)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise TaskError(f"{file.path}: its description is malformed: {error}") from error
+    if not (described.variants and described.distributions and described.outputs):
+        raise TaskError(f"{file.path}: its description lacks shapes, distributions or outputs")
+    if not described.source.startswith(file.source):
+        raise TaskError(f"{file.path}: its description is that of another file")
+    # Its own code described it, so what we know better is not taken from there.
+    return msgspec.structs.replace(described, id=file.id, path=file.path, scale=scale)

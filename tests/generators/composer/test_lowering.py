@@ -14,7 +14,9 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from kernelmill.backends.cpp.source_rules import check_text
+from kernelmill.backends.cpp.binary_rules import check_library
+from kernelmill.backends.cpp.source_rules import check_preprocessed, check_text
+from kernelmill.backends.support.preprocessing import preprocess
 from kernelmill.backends.support.python_rules import PythonRules
 from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.decisions import CATALOGUE, Plan
@@ -50,6 +52,10 @@ def composed(model: nn.Module, inputs: list[Any], folder: Path, **decisions: Cho
         (folder / name).write_text(text)
     library, source = str(folder / "kernel.so"), str(folder / "kernel.cpp")
     subprocess.run([*_COMPILE, "-o", library, source], check=True)
+    assert not check_library(Path(library).read_bytes(), "kernel.so", set())
+    become = preprocess(_COMPILE, ["./kernel.cpp"], set(files), folder)
+    assert become.source.lines
+    assert not check_preprocessed(become.source)
     spec = importlib.util.spec_from_file_location("candidate", folder / "model.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -7,14 +7,17 @@ import subprocess
 import sysconfig
 from pathlib import PurePosixPath
 
+import msgspec
+
 from kernelmill.backends.base import Backend, BuildFailed, Built, Requirement, RuleFinding
 from kernelmill.backends.cpp.binary_rules import check_library
 from kernelmill.backends.cpp.machine import machine_facts
-from kernelmill.backends.cpp.source_rules import check_text
-from kernelmill.backends.support.build_cache import BuildResult, build_once
+from kernelmill.backends.cpp.source_rules import check_preprocessed, check_text
+from kernelmill.backends.support.build_cache import build_once
 from kernelmill.backends.support.building import (
     COMPILER_PROGRAMS,
     Compilation,
+    Compiled,
     cache_requirement,
     compile_library,
 )
@@ -37,6 +40,7 @@ _FLAGS = (
 _FRAMEWORK_LIBRARIES = ("-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python")
 _SOURCE_SUFFIXES = (".cpp", ".cc", ".cxx")
 _LIBRARY = "kernel.so"
+_EXTENSION = "extension.cpp"
 _PYTHON_RULES = PythonRules(frozenset({"torch.utils.cpp_extension.load_inline"}))
 
 
@@ -85,38 +89,42 @@ class CppBackend(Backend):
         sources = _sources(candidate)
         if not sources:
             raise BuildFailed("no-source", "there is no C++ source to build", ())
-        command = (compiler, *_FLAGS, "-o", _LIBRARY, *(f"./{source}" for source in sources))
-        built = _compile(Compilation(files, command, _LIBRARY, disassembled=True), zygote)
-        return Built({_LIBRARY: built.artefact}, cached=built.cached)
+        command = (compiler, *_FLAGS)
+        compilation = Compilation(files, command, tuple(sources), _LIBRARY, disassembled=True)
+        return _compile(compilation, zygote)
 
     def inspect_build(self, candidate: Candidate, built: Built) -> list[RuleFinding]:
         inline = built.prebuilt_extensions
         called = set() if inline else library_functions(candidate.files[MODEL_FILE])
-        return [
-            finding
-            for name, library in built.artefacts.items()
-            for finding in check_library(library, name, called, framework_allowed=inline)
-        ]
+        findings = check_preprocessed(built.preprocessed, framework_allowed=inline)
+        for name, library in built.artefacts.items():
+            findings += check_library(library, name, called, framework_allowed=inline)
+        return findings
 
     def _build_inline(self, candidate: Candidate, compiler: str, zygote: Zygote) -> Built:
         call = read_inline_extension(candidate, zygote)
-        findings = check_text("\n".join(call.sources), "cpp_sources", framework_allowed=True)
-        if findings:
-            raise BuildFailed("integrity", str(findings[0]), tuple(map(str, findings)))
         name, include = call.name, (*framework_folders("include"), sysconfig.get_paths()["include"])
         library = f"{name}.so"
         command = (
             compiler, *_FLAGS, f"-DTORCH_EXTENSION_NAME={name}", *(f"-I{path}" for path in include),
-            "-o", library, "extension.cpp",
-            *(f"-L{path}" for path in framework_folders("lib")), *_FRAMEWORK_LIBRARIES,
         )  # fmt: skip
-        built = _compile(Compilation({"extension.cpp": call.text()}, command, library), zygote)
-        return Built({library: built.artefact}, prebuilt_extensions=True, cached=built.cached)
+        link = (*(f"-L{path}" for path in framework_folders("lib")), *_FRAMEWORK_LIBRARIES)
+        compilation = Compilation(
+            {_EXTENSION: call.text()}, command, (_EXTENSION,), library, link,
+            extension={"cpp_sources": "\n".join(call.sources)},
+        )  # fmt: skip
+        return msgspec.structs.replace(_compile(compilation, zygote), prebuilt_extensions=True)
 
 
-def _compile(compilation: Compilation, zygote: Zygote) -> BuildResult:
+def _compile(compilation: Compilation, zygote: Zygote) -> Built:
     key = compilation.key(_version(compilation.command[0]), _processor_flags())
-    return build_once(key, lambda: _compile_and_inspect(compilation, zygote))
+    result = build_once(key, lambda: _compile_and_inspect(compilation, zygote))
+    compiled = Compiled.unpack(result.artefact)
+    return Built(
+        {compilation.library: compiled.library},
+        preprocessed=compiled.preprocessed,
+        cached=result.cached,
+    )
 
 
 def _compile_and_inspect(compilation: Compilation, zygote: Zygote) -> bytes:
@@ -127,7 +135,7 @@ def _compile_and_inspect(compilation: Compilation, zygote: Zygote) -> bytes:
             compiled.instructions[:8],
             "call functions by name, and leave system calls and clocks alone",
         )  # fmt: skip
-    return compiled.library
+    return compiled.pack()
 
 
 def _sources(candidate: Candidate) -> list[str]:

@@ -10,7 +10,6 @@ from pathlib import PurePosixPath
 
 from kernelmill.backends.base import Backend, BuildFailed, Built, Requirement, RuleFinding
 from kernelmill.backends.cpp.binary_rules import Allowance, check_library
-from kernelmill.backends.cpp.source_rules import check_text
 from kernelmill.backends.cuda.diagnostics import device_state
 from kernelmill.backends.cuda.source_rules import check_cuda, own_kernels
 from kernelmill.backends.support.build_cache import BuildResult, build_once
@@ -38,6 +37,7 @@ _FLAGS = (
 _FRAMEWORK_LIBRARIES = ("-lc10", "-lc10_cuda", "-ltorch_cpu", "-ltorch_cuda", "-ltorch")
 _SOURCE_SUFFIXES = (".cu",)
 _LIBRARY = "kernel.so"
+_EXTENSION = "extension.cu"
 _TENSOR_MAPS = "cuTensorMapEncode"
 """The only part of the driver that a launcher may need: descriptors of bulk copies."""
 _PYTHON_RULES = PythonRules(
@@ -52,6 +52,7 @@ _ALLOWANCE = Allowance(
             |(?:Get|PeekAt)LastError|GetErrorString|Mem(?:set|cpy)Async|(?:Malloc|Free)Async)
             (?:_ptsz)?)$"""
     ),
+    constructors=re.compile(r"^_ZL\d+__sti____cudaRegisterAllv$|^_GLOBAL__sub_I_"),
     data=re.compile(r"^_Z(?:GV)?ZL?\d+__device_stub\w+|^_ZL\d+__(?:fatDeviceText|cudaFatCubin)"),
 )
 
@@ -100,9 +101,11 @@ class CudaBackend(Backend):
         if not sources:
             raise BuildFailed("no-source", "there is no CUDA source to build", ())
         driver = ("-lcuda",) if any(_TENSOR_MAPS in text for text in files.values()) else ()
-        inputs = (f"./{source}" for source in sources)
-        command = (*_compiler_with_target(), *_FLAGS, "-o", _LIBRARY, *inputs, *driver)
-        built = _compile(Compilation(files, command, _LIBRARY), zygote)
+        command = (*_compiler_with_target(), *_FLAGS)
+        compilation = Compilation(
+            files, command, tuple(sources), _LIBRARY, driver, preprocessed=False
+        )
+        built = _compile(compilation, zygote)
         kernels = own_kernels(files.values())
         return Built({_LIBRARY: built.artefact}, kernels=kernels, cached=built.cached)
 
@@ -118,19 +121,21 @@ class CudaBackend(Backend):
     def _build_inline(self, candidate: Candidate, zygote: Zygote) -> Built:
         call = read_inline_extension(candidate, zygote, with_cuda=True)
         texts = [*call.sources, *call.cuda_sources]
-        findings = check_text("\n".join(texts), "load_inline", framework_allowed=True)
-        if findings:
-            raise BuildFailed("integrity", str(findings[0]), tuple(map(str, findings)))
         name, include = call.name, (*framework_folders("include"), sysconfig.get_paths()["include"])
         library = f"{name}.so"
         command = (
             *_compiler_with_target(), *_FLAGS, f"-DTORCH_EXTENSION_NAME={name}",
             *(f"-I{path}" for path in include),
-            "-o", library, "extension.cu",
+        )  # fmt: skip
+        link = (
             *(f"-L{path}" for path in framework_folders("lib")), *_FRAMEWORK_LIBRARIES,
             "-ltorch_python",
         )  # fmt: skip
-        built = _compile(Compilation({"extension.cu": call.text()}, command, library), zygote)
+        compilation = Compilation(
+            {_EXTENSION: call.text()}, command, (_EXTENSION,), library, link, preprocessed=False,
+            extension={"load_inline": "\n".join(texts)},
+        )  # fmt: skip
+        built = _compile(compilation, zygote)
         return Built(
             {library: built.artefact}, prebuilt_extensions=True, kernels=own_kernels(texts),
             cached=built.cached,

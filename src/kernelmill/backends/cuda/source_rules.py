@@ -20,7 +20,7 @@ _RULES = (
               r"\bcuda(?:DeviceSet|SetDevice|Ctx|Profiler)\w*\s*\(|accessPolicyWindow",
               "leave the device as it is"),
     TokenRule("device-variable",
-              r"^\s*(?:static\s+|extern\s+)*__(?:device__|managed__)\s+"
+              r"^[^\S\n]*(?:static\s+|extern\s+)*__(?:device__|managed__)\s+"
               r"(?:static\s+|volatile\s+)*[\w:<>]+\s+\w+\s*(?:\[|=|;)",
               "keep nothing between calls"),
     TokenRule("vendor-library",
@@ -28,8 +28,8 @@ _RULES = (
               "write it yourself"),
 )  # fmt: skip
 _KERNEL = re.compile(
-    r"__global__\s+(?:static\s+|inline\s+)*void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\("
-    r"|__global__\s+__launch_bounds__\s*\([^)]*\)\s*void\s+(\w+)\s*\("
+    r"__global__\s+(?:static\s+|inline\s+)*void\s+(?:__launch_bounds__\s*\([^)]{0,200}\)\s*)?(\w+)\s*\("
+    r"|__global__\s+__launch_bounds__\s*\([^)]{0,200}\)\s*void\s+(\w+)\s*\("
 )
 
 

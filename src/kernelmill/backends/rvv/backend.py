@@ -3,12 +3,19 @@
 from pathlib import PurePosixPath
 from typing import ClassVar, NamedTuple
 
+import msgspec
+
 from kernelmill import __version__
 from kernelmill.backends.base import BuildFailed, Built, Requirement, RuleFinding
 from kernelmill.backends.baselines import write_baseline
 from kernelmill.backends.modelled import ModelledBackend, Peak, Session
 from kernelmill.backends.rvv import toolchain
-from kernelmill.backends.rvv.rules import KERNEL_FILE, check_object, check_sources
+from kernelmill.backends.rvv.rules import (
+    KERNEL_FILE,
+    check_object,
+    check_preprocessed_source,
+    check_sources,
+)
 from kernelmill.backends.rvv.session import RVV_CLOCK_HERTZ, RVV_PROGRAMS, EmulatedSession
 from kernelmill.backends.support.build_cache import build_once, cache_key
 from kernelmill.backends.support.building import (
@@ -17,7 +24,9 @@ from kernelmill.backends.support.building import (
     cache_requirement,
     compiler_failure,
     read_received,
+    unpack_source,
 )
+from kernelmill.backends.support.preprocessing import PreprocessedSource
 from kernelmill.records.candidate import Candidate
 from kernelmill.records.task import Task
 from kernelmill.sandbox import Zygote
@@ -34,6 +43,23 @@ class _BuildStep(NamedTuple):
     commands: list[list[str]]
     results: tuple[str, ...]
     """Files that the commands leave behind."""
+    preprocess: tuple[str, ...] = ()
+    """The compiler with its options, for sources that are preprocessed before the commands."""
+    sources: tuple[str, ...] = ()
+    own_files: tuple[str, ...] = ()
+    """Files of the candidate."""
+
+
+class _Program(msgspec.Struct, frozen=True):
+    """A built kernel in the build cache."""
+
+    program: bytes
+    preprocessed: PreprocessedSource
+
+
+class _StepDone(NamedTuple):
+    results: list[bytes]
+    preprocessed: PreprocessedSource
 
 
 class RvvBackend(ModelledBackend):
@@ -93,8 +119,8 @@ class RvvBackend(ModelledBackend):
         return self._build(candidate.files, zygote)
 
     def inspect_build(self, candidate: Candidate, built: Built) -> list[RuleFinding]:
-        """Nothing: `build` checks what the counts depend on, even with static rules off."""
-        return []
+        """What macros hid. `build` checks what the counts depend on, even with static rules off."""
+        return check_preprocessed_source(built.preprocessed)
 
     def open(
         self, candidate: Candidate, built: Built, init: InitArguments, zygote: Zygote
@@ -116,38 +142,44 @@ class RvvBackend(ModelledBackend):
             {**files, **toolchain.runtime_sources()},
             [toolchain.compile_command(self.bits, sources), toolchain.link_command(self.bits)],
             (toolchain.OBJECT, toolchain.PROGRAM),
+            tuple(toolchain.language_command(self.bits)),
+            tuple(f"./{source}" for source in sources),
+            tuple(files),
         )
-        program = build_once(_key(step), lambda: _build_program(step, zygote))
-        return Built({toolchain.PROGRAM: program.artefact}, cached=program.cached)
+        result = build_once(_key(step), lambda: _build_program(step, zygote))
+        kept = msgspec.msgpack.decode(result.artefact, type=_Program)
+        artefacts = {toolchain.PROGRAM: kept.program}
+        return Built(artefacts, preprocessed=kept.preprocessed, cached=result.cached)
 
     def _meter(self, zygote: Zygote) -> bytes:
         """The emulator's plug-in that counts instructions, built once per machine."""
         toolchain.demand(toolchain.METER_COMPILER, toolchain.EMULATOR)
         commands, results = [toolchain.meter_command()], (toolchain.METER,)
         step = _BuildStep(toolchain.runtime_sources(), commands, results)
-        return build_once(_key(step), lambda: _run_step(step, zygote)[0]).artefact
+        return build_once(_key(step), lambda: _run_step(step, zygote).results[0]).artefact
 
 
 def _key(step: _BuildStep) -> str:
     identity = (__version__, toolchain.version(toolchain.COMPILER))
-    words = (word for command in step.commands for word in command)
+    words = (word for command in (*step.commands, step.preprocess) for word in command)
     return cache_key((*identity, *words, *(part for f in step.files.items() for part in f)))
 
 
 def _build_program(step: _BuildStep, zygote: Zygote) -> bytes:
     """The kernel in its program, once the rules on its object are met. Raises BuildFailed."""
-    kernel, program = _run_step(step, zygote)
+    (kernel, program), preprocessed = _run_step(step, zygote)
     if findings := check_object(kernel):
         first = findings[0]
         raise BuildFailed(first.rule, first.what, tuple(map(str, findings)), first.instead)
-    return program
+    return msgspec.msgpack.encode(_Program(program, preprocessed))
 
 
-def _run_step(step: _BuildStep, zygote: Zygote) -> list[bytes]:
+def _run_step(step: _BuildStep, zygote: Zygote) -> _StepDone:
     """The files that the commands leave behind. Raises BuildFailed."""
     with build_sandbox(f"{RVV_PROGRAMS}:build", step._asdict(), zygote) as sandbox:
         body, files = sandbox.request({"go": True}, BUILD_SECONDS)
         results = [content for file in files if (content := read_received([file])) is not None]
-    if body["status"] != 0 or len(results) != len(step.results):
+    if body["status"] != 0 or len(results) != len(step.results) + 1:
         raise compiler_failure(int(body["status"]), str(body["output"]))
-    return results
+    *made, preprocessed = results
+    return _StepDone(made, unpack_source(preprocessed))

@@ -9,9 +9,10 @@ import msgspec
 
 from kernelmill.backends.rvv.calling import EmulatedCall, pack_manifest, place_tensors
 from kernelmill.backends.rvv.toolchain import emulator_command
+from kernelmill.backends.support.preprocessing import PreprocessedSource, preprocess
 from kernelmill.records.tensors import Layout, lay_out
 from kernelmill.sandbox.channel import Channel
-from kernelmill.tensors.blob import FILE_NAME
+from kernelmill.tensors.blob import FILE_NAME, memory_file
 
 _MAX_OUTPUT = 200_000
 _MAX_MESSAGE = 2_000
@@ -26,6 +27,14 @@ def build(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     channel.receive()
+    source = PreprocessedSource()
+    if arguments["sources"]:
+        status, output, source = preprocess(
+            arguments["preprocess"], arguments["sources"], frozenset(arguments["own_files"]), folder
+        )
+        if status != 0:
+            channel.send({"status": status, "output": output[:_MAX_OUTPUT]})
+            return
     for command in arguments["commands"]:
         done = subprocess.run(command, cwd=folder, capture_output=True, stdin=subprocess.DEVNULL)
         if done.returncode != 0:
@@ -33,7 +42,8 @@ def build(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
             channel.send({"status": done.returncode, "output": output})
             return
     results = [os.open(folder / name, os.O_RDONLY) for name in arguments["results"]]
-    channel.send({"status": 0, "output": ""}, tuple(results))
+    own = memory_file(msgspec.msgpack.encode(source))
+    channel.send({"status": 0, "output": ""}, (*results, own))
 
 
 def emulate(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:

@@ -8,7 +8,8 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
 from kernelmill.backends.base import RuleFinding
-from kernelmill.backends.cpp.source_rules import TokenRule, check_text
+from kernelmill.backends.cpp.source_rules import TokenRule, check_preprocessed, check_text
+from kernelmill.backends.support.preprocessing import PreprocessedSource
 
 KERNEL_FILE = "kernel.cpp"
 """The file that every candidate has."""
@@ -44,6 +45,10 @@ def check_sources(files: dict[str, str]) -> list[RuleFinding]:
             )
         )  # fmt: skip
     return findings
+
+
+def check_preprocessed_source(source: PreprocessedSource) -> list[RuleFinding]:
+    return check_preprocessed(source, rules=_SOURCE_RULES)
 
 
 def check_object(content: bytes) -> list[RuleFinding]:

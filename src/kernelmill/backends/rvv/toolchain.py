@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from kernelmill.backends.support.preprocessing import PREPROCESSED_SUFFIX
 from kernelmill.records.errors import BackendUnavailable
 
 COMPILER = "clang++-19"
@@ -24,12 +25,15 @@ def _architecture(bits: int) -> str:
     return f"-march=rv64gcv_zba_zbb_zbs_zfh_zvl{bits}b"
 
 
+def language_command(bits: int) -> list[str]:
+    """The compiler, with the options that decide what it compiles."""
+    return [COMPILER, *_TARGET, _architecture(bits), *_LANGUAGE, "-Iruntime"]
+
+
 def compile_command(bits: int, sources: list[str]) -> list[str]:
-    """Compile the candidate to one object, whose symbols and sections can be inspected."""
-    return [
-        COMPILER, *_TARGET, _architecture(bits), *_LANGUAGE, "-Iruntime",
-        "-nostdlib", "-r", "-o", OBJECT, *(f"./{source}" for source in sources),
-    ]  # fmt: skip
+    """Compile preprocessed sources to one object, whose symbols and sections can be inspected."""
+    compiled = (f"./{source}{PREPROCESSED_SUFFIX}" for source in sources)
+    return [*language_command(bits), "-nostdlib", "-r", "-o", OBJECT, *compiled]
 
 
 def link_command(bits: int) -> list[str]:

@@ -3,12 +3,16 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from kernelmill import __version__
-from kernelmill.backends.base import BuildFailed, BuildInterrupted, Requirement
+from kernelmill.backends.base import BuildFailed, BuildInterrupted, Requirement, RuleFinding
 from kernelmill.backends.support import build_cache
 from kernelmill.backends.support.diagnostics import blames_source, first_errors
+from kernelmill.backends.support.preprocessing import PREPROCESSED_SUFFIX, PreprocessedSource
 from kernelmill.sandbox import (
     Policy,
     ResourceLimits,
@@ -30,38 +34,116 @@ class Compilation(NamedTuple):
 
     files: dict[str, str]
     command: tuple[str, ...]
+    """The compiler and its options, without what it is to compile."""
+    sources: tuple[str, ...]
     library: str
-    """File that the command leaves in its folder."""
+    """File that it makes in its folder."""
+    link: tuple[str, ...] = ()
+    """Options that follow the sources."""
+    preprocessed: bool = True
+    """Whether to preprocess first, and to compile what that gives."""
+    extension: dict[str, str] = {}
+    """Texts that are held to the rules for extensions of the framework, by the names they have in
+    findings."""
     disassembled: bool = False
     """Whether to look for instructions that no kernel needs."""
 
     def key(self, *versions: str) -> str:
         """Key of the build cache, given the versions of all else that the library depends on."""
         contents = (part for item in self.files.items() for part in item)
-        return build_cache.cache_key((__version__, *versions, *self.command, *contents))
+        words = (*self.command, *self.sources, *self.link, str(self.preprocessed))
+        return build_cache.cache_key((__version__, *versions, *words, *contents))
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the program that compiles in a sandbox."""
+        sources = [f"./{source}" for source in self.sources]
+        suffix = PREPROCESSED_SUFFIX if self.preprocessed else ""
+        compiled = [f"{source}{suffix}" for source in sources]
+        return {
+            "files": self.files,
+            "preprocess": [*self.command] if self.preprocessed else [],
+            "sources": sources,
+            "compile": [*self.command, "-o", self.library, *compiled, *self.link],
+            "library": self.library,
+            "disassembled": self.disassembled,
+            "extension": self.extension,
+        }
 
 
-class Compiled(NamedTuple):
+class Compiled(msgspec.Struct, frozen=True):
     library: bytes
     output: str
     """What the compiler printed."""
     instructions: tuple[str, ...]
     """Instructions that no kernel needs, if they were looked for."""
+    preprocessed: PreprocessedSource
+
+    def pack(self) -> bytes:
+        """All of it for the build cache."""
+        return msgspec.msgpack.encode(self)
+
+    @classmethod
+    def unpack(cls, content: bytes) -> "Compiled":
+        return msgspec.msgpack.decode(content, type=cls)
 
 
 def compile_library(compilation: Compilation, zygote: Zygote) -> Compiled:
     """Run a compiler in a sandbox. Raises BuildFailed."""
-    program, arguments = f"{COMPILER_PROGRAMS}:compile_sources", compilation._asdict()
-    with build_sandbox(program, arguments, zygote) as sandbox:
+    program = f"{COMPILER_PROGRAMS}:compile_sources"
+    reading = toolchain_folders(compilation.command[0])
+    with build_sandbox(program, compilation.arguments(), zygote, reading=reading) as sandbox:
         body, files = sandbox.request({"go": True}, BUILD_SECONDS)
-        library = read_received(files)
-    status, output = int(body["status"]), str(body["output"])
-    if status != 0:
-        raise compiler_failure(status, output)
-    if library is None:
+        results = [read_received([file]) for file in files]
+    answer = _converted(body)
+    if answer.findings:
+        first = answer.findings[0]
+        raise BuildFailed("integrity", str(first), tuple(map(str, answer.findings)))
+    if answer.status != 0:
+        raise compiler_failure(answer.status, answer.output)
+    if len(results) != 2 or (library := results[0]) is None or (own := results[1]) is None:
         most = _MAX_ARTEFACT_BYTES >> 20
         raise BuildFailed("limit", f"the built library is larger than {most} MiB", ())
-    return Compiled(library, output, tuple(map(str, body["instructions"])))
+    return Compiled(library, answer.output, answer.instructions, unpack_source(own))
+
+
+class _Answer(msgspec.Struct):
+    """The answer of the program that compiles."""
+
+    status: int
+    output: str
+    instructions: tuple[str, ...] = ()
+    findings: tuple[RuleFinding, ...] = ()
+
+
+def unpack_source(content: bytes) -> PreprocessedSource:
+    """Preprocessed source from a sandbox. Raises BuildInterrupted."""
+    try:
+        return msgspec.msgpack.decode(content, type=PreprocessedSource)
+    except msgspec.MsgspecError as error:
+        raise BuildInterrupted(
+            "crash", f"the build gave a malformed answer: {error}", ()
+        ) from error
+
+
+def _converted(body: dict[str, Any]) -> _Answer:
+    try:
+        return msgspec.convert(body, _Answer)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise BuildInterrupted(
+            "crash", f"the build gave a malformed answer: {error}", ()
+        ) from error
+
+
+def toolchain_folders(compiler: str) -> tuple[str, ...]:
+    """Folders that a compiler outside of the system's needs: where it is installed.
+
+    People's own folders are never among them.
+    """
+    prefix = Path(os.path.realpath(compiler)).parent.parent
+    home = Path.home()
+    if prefix == home or prefix in home.parents:
+        return ()
+    return (str(prefix),)
 
 
 def compiler_failure(status: int, output: str) -> BuildFailed:

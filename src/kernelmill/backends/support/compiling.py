@@ -6,7 +6,13 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from kernelmill.backends.base import RuleFinding
+from kernelmill.backends.cpp.source_rules import check_text
+from kernelmill.backends.support.preprocessing import PreprocessedSource, preprocess
 from kernelmill.sandbox.channel import Channel
+from kernelmill.tensors.blob import memory_file
 
 _MAX_OUTPUT = 200_000
 _LINKER_SECTIONS = (".init:", ".fini:", ".plt:", ".plt.got:", ".plt.sec:")
@@ -18,24 +24,48 @@ _FORBIDDEN = re.compile(
 
 
 def compile_sources(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
-    """Entry: write the sources, run the command, send back the library."""
+    """Entry: write, check, preprocess and compile the sources; send back the library and what the
+    preprocessor made of the sources."""
     folder = Path(scratch) / "build"
     for name, text in arguments["files"].items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     channel.receive()
+    if findings := _check_extension(arguments["extension"]):
+        channel.send({"status": 0, "output": "", "findings": msgspec.to_builtins(findings)})
+        return
+    source = PreprocessedSource()
+    if command := arguments["preprocess"]:
+        own_files = frozenset(arguments["files"])
+        status, output, source = preprocess(command, arguments["sources"], own_files, folder)
+        if status != 0:
+            channel.send({"status": status, "output": output[:_MAX_OUTPUT]})
+            return
     done = subprocess.run(
-        arguments["command"], cwd=folder, capture_output=True, stdin=subprocess.DEVNULL
+        arguments["compile"], cwd=folder, capture_output=True, stdin=subprocess.DEVNULL
     )
     output = done.stderr[:_MAX_OUTPUT].decode(errors="replace")
     library = folder / arguments["library"]
     if done.returncode != 0 or not library.is_file():
-        channel.send({"status": done.returncode or 1, "output": output, "instructions": []})
+        channel.send({"status": done.returncode or 1, "output": output})
         return
     found = _forbidden_instructions(library) if arguments["disassembled"] else []
     body = {"status": 0, "output": output, "instructions": found}
-    channel.send(body, (os.open(library, os.O_RDONLY),))
+    channel.send(body, (os.open(library, os.O_RDONLY), pack_source(source)))
+
+
+def pack_source(source: PreprocessedSource) -> int:
+    """A memory file with preprocessed source."""
+    return memory_file(msgspec.msgpack.encode(source))
+
+
+def _check_extension(texts: dict[str, str]) -> list[RuleFinding]:
+    return [
+        finding
+        for name, text in texts.items()
+        for finding in check_text(text, name, framework_allowed=True)
+    ]
 
 
 def _forbidden_instructions(library: Path) -> list[str]:

@@ -54,6 +54,8 @@ _DECORATORS = frozenset(
     "staticmethod property torch.no_grad() torch.inference_mode() torch.no_grad".split()
 )
 _BASES = frozenset("nn.Module torch.nn.Module ctypes.Structure".split())
+_MOST_SPELLED_NODES = 60
+_MOST_SPELLED = 200
 _IN_THE_KERNEL = "compute it in the kernel"
 _PLAINLY = "model.py allocates outputs and calls the kernel: write it plainly"
 
@@ -129,6 +131,8 @@ class _Checker:
         self._callable: set[str] = set(_BUILTINS)
         self._libraries = _library_names(tree)
         self._aliases = _library_aliases(tree, self._libraries)
+        functions = {function.name for function in _functions(tree)}
+        self._own_methods = functions | self._aliases | self._libraries | _MODULE_METHODS
         self._constructors = {
             id(inner) for f in _functions(tree) if f.name == "__init__" for inner in ast.walk(f)
         }
@@ -219,16 +223,16 @@ class _Checker:
             for decorator in node.decorator_list:
                 if id(node) in self._kernel_nodes and self._is_kernel_decorator(decorator):
                     continue
-                if ast.unparse(decorator) not in _DECORATORS:
-                    what = f"decorates with {ast.unparse(decorator)}"
+                if _spelled(decorator) not in _DECORATORS:
+                    what = f"decorates with {_spelled(decorator)}"
                     yield self._finding("unneeded", node, what, _PLAINLY)
 
     def _is_kernel_decorator(self, decorator: ast.expr) -> bool:
         called = decorator.func if isinstance(decorator, ast.Call) else decorator
-        return ast.unparse(called) in self._language.decorators | self._language.extra_decorators
+        return _spelled(called) in self._language.decorators | self._language.extra_decorators
 
     def _class(self, node: ast.ClassDef) -> Iterator[RuleFinding]:
-        bases = ", ".join(ast.unparse(base) for base in node.bases)
+        bases = ", ".join(_spelled(base) for base in node.bases)
         if bases not in _BASES or node.keywords or node.decorator_list:
             instead = "inherit from nn.Module and nothing else"
             what = f"{node.name} inherits from {bases or 'nothing'}"
@@ -256,7 +260,7 @@ class _Checker:
     def _attribute(self, node: ast.Attribute) -> Iterator[RuleFinding]:
         owner, name = _own_name(node.value), node.attr
         module = self._modules.get(owner) if isinstance(node.value, ast.Name) else None
-        if module is None and ast.unparse(node.value) == "torch.nn":
+        if module is None and _spelled(node.value) == "torch.nn":
             module = "torch.nn"
         if name.startswith("__") and name != "__init__":
             yield self._finding("internals", node, f"reaches for {name}", _PLAINLY)
@@ -273,7 +277,7 @@ class _Checker:
         return of_self or _own_name(node.value) in self._libraries or _root_name(node) in own
 
     def _module_attribute(self, node: ast.Attribute, module: str) -> Iterator[RuleFinding]:
-        name, what = node.attr, f"uses {ast.unparse(node)}"
+        name, what = node.attr, f"uses {_spelled(node)}"
         constructing = id(node) in self._constructors
         if module == "torch":
             allowed = _TORCH | _TORCH_IN_CONSTRUCTOR if constructing else _TORCH
@@ -296,11 +300,11 @@ class _Checker:
             yield self._finding("internals", node, what, _PLAINLY)
 
     def _call(self, node: ast.Call) -> Iterator[RuleFinding]:
-        function, called = node.func, ast.unparse(node.func)
+        function, called = node.func, _spelled(node.func)
         if called in ("ctypes.CDLL", "CDLL"):
-            if ast.unparse(node) not in _LIBRARY_LOADS:
+            if _spelled(node) not in _LIBRARY_LOADS:
                 instead = 'load str(pathlib.Path(__file__).with_name("kernel.so"))'
-                yield self._finding("foreign-library", node, f"calls {ast.unparse(node)}", instead)
+                yield self._finding("foreign-library", node, f"calls {_spelled(node)}", instead)
         elif isinstance(function, ast.Name):
             if function.id not in self._callable | self._aliases:
                 yield self._finding("indirect-call", node, f"calls {called}", _PLAINLY)
@@ -308,11 +312,9 @@ class _Checker:
             pass  # a launch: kernel[grid](...)
         elif not isinstance(function, ast.Attribute):
             yield self._finding("indirect-call", node, f"calls {called}", _PLAINLY)
-        elif isinstance(function.value, ast.Name) and function.value.id == "self":
-            own = {f.name for f in _functions(self._tree)} | self._aliases | self._libraries
-            if function.attr not in own | _MODULE_METHODS:
-                instead = "a layer may hold parameters; pass their data_ptr() to the kernel"
-                yield self._finding("framework-layer", node, f"calls {called}", instead)
+        elif _own_name(function) and function.attr not in self._own_methods:
+            instead = "a layer may hold parameters; pass their data_ptr() to the kernel"
+            yield self._finding("framework-layer", node, f"calls {called}", instead)
 
     def _state(self, function: ast.FunctionDef) -> Iterator[RuleFinding]:
         """State that outlives a call: attributes, module variables, default arguments."""
@@ -341,9 +343,9 @@ def _state_change(node: ast.AST, local: set[str]) -> str:
         return ""
     mine = _root_name(node) in local
     if isinstance(node.ctx, ast.Store | ast.Del):
-        return "" if mine and isinstance(node, ast.Subscript) else f"changes {ast.unparse(node)}"
+        return "" if mine and isinstance(node, ast.Subscript) else f"changes {_spelled(node)}"
     if isinstance(node, ast.Attribute) and node.attr in ("append", "extend") and not mine:
-        return f"adds to {ast.unparse(node.value)}"
+        return f"adds to {_spelled(node.value)}"
     return ""
 
 
@@ -359,7 +361,7 @@ def _kernels(tree: ast.Module, language: EmbeddedLanguage) -> list[ast.FunctionD
         for node in tree.body
         if isinstance(node, ast.FunctionDef)
         and any(
-            ast.unparse(d.func if isinstance(d, ast.Call) else d) in language.decorators
+            _spelled(d.func if isinstance(d, ast.Call) else d) in language.decorators
             for d in node.decorator_list
         )
     ]
@@ -385,8 +387,19 @@ def _bound_names(node: ast.AST) -> set[str]:
     return set()
 
 
+def _spelled(node: ast.AST) -> str:
+    """The source of a node, of which a long one is not worth writing out.
+
+    A node may hold most of the file, and so may each node in it.
+    """
+    for count, _ in enumerate(ast.walk(node)):
+        if count > _MOST_SPELLED_NODES:
+            return "a long expression"
+    return ast.unparse(node)[:_MOST_SPELLED]
+
+
 def _is_one_of(node: ast.AST, expressions: frozenset[str]) -> bool:
-    return isinstance(node, ast.Attribute | ast.Call) and ast.unparse(node) in expressions
+    return isinstance(node, ast.Attribute | ast.Call) and _spelled(node) in expressions
 
 
 def _functions(tree: ast.AST) -> list[ast.FunctionDef]:
@@ -422,7 +435,7 @@ def _library_names(tree: ast.AST) -> set[str]:
     return {
         name
         for name, value in _assigned(tree)
-        if isinstance(value, ast.Call) and ast.unparse(value.func) in loads
+        if isinstance(value, ast.Call) and _spelled(value.func) in loads
     }
 
 
