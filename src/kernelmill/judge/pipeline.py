@@ -35,8 +35,6 @@ _ACCEPTED_FOREIGN_MS = 0.1
 more than this time per call, since calls into the framework cost a little."""
 _MOST_FOREIGN_OF_BASELINE = 0.25
 """It is also refused where foreign code takes more than this share of the baseline's time."""
-_LEAST_LOOKS = 4
-"""Samples of the profiler without which a profile decides nothing."""
 _BRIEF_REPEATS = 1
 """Repeats of a brief verdict, enough to replace disturbed rounds."""
 
@@ -207,7 +205,7 @@ class GatePipeline:
         mostly = share > _MOST_FOREIGN_SHARE and profile.foreign_ms > _ACCEPTED_FOREIGN_MS
         most_ms = max(_ACCEPTED_FOREIGN_MS, _MOST_FOREIGN_OF_BASELINE * baseline_ms)
         much = profile.foreign_ms > most_ms
-        if profile.looks >= _LEAST_LOOKS and (mostly or much):
+        if mostly or much:
             summary = (
                 f"{share:.0%} of its computing time is spent in code that is not its own, "
                 f"{profile.foreign_ms:.2f} ms per call"

@@ -54,6 +54,11 @@ class MemoryRegion(NamedTuple):
     end: int
     path: str
     """The mapped file; empty for anonymous memory."""
+    device: str
+    inode: int
+    """Which file it is, whatever it is called; 0 for memory that belongs to none."""
+    offset: int
+    """Where in the file it begins."""
 
 
 class _Activity(NamedTuple):
@@ -181,11 +186,13 @@ class Sandbox:
         try:
             with open(f"/proc/{self.pid}/maps") as maps:
                 for line in maps:
-                    addresses, rights, _, _, _, *path = line.split(maxsplit=5)
+                    addresses, rights, offset, device, inode, *path = line.split(maxsplit=5)
                     text = path[0].strip() if path else ""
                     if name in text and ("x" in rights or not executable):
                         start, _, end = addresses.partition("-")
-                        found.append(MemoryRegion(int(start, 16), int(end, 16), text))
+                        bounds = int(start, 16), int(end, 16)
+                        file = device, int(inode), int(offset, 16)
+                        found.append(MemoryRegion(*bounds, text, *file))
         except OSError:
             return []
         return found

@@ -1,13 +1,15 @@
 """CPU task harness: references and candidates run on inputs shared through memory files."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from kernelmill.backends.base import Built
 from kernelmill.judge.cases import HostCase, HostCaseSet
 from kernelmill.judge.correctness import Correctness, check_correctness
+from kernelmill.judge.devices.cpu.code_identity import KnownCode
 from kernelmill.judge.devices.cpu.interleaved import InterleavedTiming
+from kernelmill.judge.devices.cpu.profiling import Sampler
 from kernelmill.judge.devices.cpu.roofline import cpu_floor
 from kernelmill.judge.devices.cpu.trials import run_trial, trial_body
 from kernelmill.judge.harness import Harness, Measurement
@@ -37,8 +39,15 @@ class CpuHarness(Harness[RunnerHandle]):
     clock = "host clock of the judge; the runner lives only inside it"
     device = ""
 
-    def __init__(self, task: Task, zygote: Zygote, settings: JudgeSettings) -> None:
+    def __init__(
+        self,
+        task: Task,
+        zygote: Zygote,
+        settings: JudgeSettings,
+        known_code: Callable[[], KnownCode],
+    ) -> None:
         self.task = task
+        self._known_code = known_code
         self._zygote = zygote
         self._settings = settings
         self._compiled: TimedRunner | None = None
@@ -100,7 +109,7 @@ class CpuHarness(Harness[RunnerHandle]):
             self.baselines(compiled),
             self.ring,
             self.cases.held_out[0],
-            frozenset(built.artefacts),
+            Sampler(self._known_code(), built.artefacts),
             self._settings,
         )
         with self._resuming_references():

@@ -32,9 +32,8 @@ _THOROUGH_ROUNDS = 3
 """Rounds in which every element of a call is compared."""
 _PROFILED_ROUNDS = 8
 """Rounds in which the candidate is profiled instead of timed; it cannot know which."""
-_MOST_PROFILED_ROUNDS = 32
-_ENOUGH_LOOKS = 12
-"""Profiling continues after the timed rounds until the candidate was seen computing this often."""
+_MOST_PROFILED_ROUNDS = 64
+"""Profiling continues after the timed rounds until it is decided whose code the candidate runs."""
 _WARM_UP_ROUNDS = 2
 _MOST_WAITED_SHARE = 0.04
 """A round is disturbed where a runner waited for a processor for more than this share of it."""
@@ -55,10 +54,10 @@ class InterleavedTiming:
         baselines: list[TimedRunner],
         ring: InputRing,
         case: HostCase,
-        kernel_files: frozenset[str],
+        sampler: Sampler,
         settings: JudgeSettings,
     ) -> None:
-        self._sampler = Sampler(candidate.runner.sandbox, kernel_files)
+        self._sampler = sampler
         self._candidate = candidate
         self._baselines = baselines
         self._timed = [candidate, *baselines]
@@ -90,7 +89,7 @@ class InterleavedTiming:
             thorough = set(self._rng.choice(rounds, _THOROUGH_ROUNDS).tolist())
             schedule = np.repeat([True, False], [rounds, _PROFILED_ROUNDS])
             for is_timed in self._rng.permutation(schedule).tolist():
-                if self._is_hopeless() and (is_timed or self._sampler.looks >= _ENOUGH_LOOKS):
+                if self._is_hopeless() and (is_timed or self._sampler.is_decided):
                     continue
                 if is_timed:
                     self._time(thorough=len(self._waits) in thorough)
@@ -102,7 +101,7 @@ class InterleavedTiming:
                 for _ in range(rounds):
                     self._time(thorough=False)
             for _ in range(_MOST_PROFILED_ROUNDS - _PROFILED_ROUNDS):
-                if self._sampler.looks >= _ENOUGH_LOOKS:
+                if self._sampler.is_decided:
                     break
                 self._profile()
         return self._samples()
@@ -131,7 +130,8 @@ class InterleavedTiming:
     def _profile(self) -> None:
         self._ring.refresh(self._rng)
         body = {"do": "batch", "calls": self._ring.slots}
-        self._sampler.run(body, self._seconds, self._rng, self._ring.slots)
+        sandbox = self._candidate.runner.sandbox
+        self._sampler.run(sandbox, body, self._seconds, self._rng, self._ring.slots)
 
     def _round(self, order: Iterable[int]) -> list[Timing]:
         self._ring.refresh(self._rng)
