@@ -190,9 +190,9 @@ class Sandbox:
                     text = path[0].strip() if path else ""
                     if name in text and ("x" in rights or not executable):
                         start, _, end = addresses.partition("-")
-                        bounds = int(start, 16), int(end, 16)
-                        file = device, int(inode), int(offset, 16)
-                        found.append(MemoryRegion(*bounds, text, *file))
+                        span = int(start, 16), int(end, 16)
+                        file = (device, int(inode), int(offset, 16))
+                        found.append(MemoryRegion(span[0], span[1], text, *file))
         except OSError:
             return []
         return found
