@@ -172,11 +172,12 @@ class HostCaseSet(CaseSet[HostCase]):
         blob = Blob.received(file, made.expected)
         count = len(made.expected.tensors) // 2
         tolerance = self._task.tolerance * (1 if made.precise else IMPRECISE_FACTOR)
+        longest = max((n for tensor in made.layout.tensors for n in tensor.shape), default=1)
         expected = []
         for index in range(count):
             dtype = made.expected.tensors[index].dtype
             eager, exact = blob.array(index), blob.array(count + index)
-            budget = make_budget(dtype, eager, exact, tolerance)
+            budget = make_budget(dtype, eager, exact, tolerance, longest)
             expected.append(ExpectedOutput(dtype, eager, exact, budget))
         blob.close()
         return expected

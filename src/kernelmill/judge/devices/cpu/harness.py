@@ -47,7 +47,7 @@ class CpuHarness(Harness[RunnerHandle]):
         known_code: Callable[[], KnownCode],
     ) -> None:
         self.task = task
-        self._known_code = known_code
+        self.known_code = known_code
         self._zygote = zygote
         self._settings = settings
         self._compiled: TimedRunner | None = None
@@ -109,7 +109,7 @@ class CpuHarness(Harness[RunnerHandle]):
             self.baselines(compiled),
             self.ring,
             self.cases.held_out[0],
-            Sampler(self._known_code(), built.artefacts),
+            Sampler(self.known_code(), built.artefacts),
             self._settings,
         )
         with self._resuming_references():
