@@ -154,6 +154,7 @@ def test_a_library_name_holds_nothing_else(constructor: str, forward: str) -> No
 
 
 LOADS = (
+    "from ctypes import CDLL\n_other = CDLL(str(pathlib.Path(__file__).with_name('kernel.so')))",
     "_here = pathlib.Path(__file__).with_name('kernel.so')\n_other = ctypes.CDLL(str(_here))",
     "def _load() -> ctypes.CDLL:\n    lib = ctypes.CDLL(str(pathlib.Path(__file__).with_name("
     "'kernel.so')))\n    lib.run.restype = None\n    return lib\n\n\n_other = _load()",

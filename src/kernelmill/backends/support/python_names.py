@@ -90,8 +90,8 @@ def library_names(tree: ast.AST) -> set[str]:
     loaders: set[str] = set()
     for _ in range(_LONGEST_CHAIN):
         loaders = {f.name for f in defined if _returns_library(f, names)}
-        holding = {b.name for b in bindings if _is_library(b.value, names | loaders)}
-        found = holding - {b.name for b in bindings if not _is_library(b.value, holding | loaders)}
+        holding = {b.name for b in bindings if is_library(b.value, names | loaders)}
+        found = holding - {b.name for b in bindings if not is_library(b.value, holding | loaders)}
         if found == names:
             break
         names = found
@@ -100,10 +100,11 @@ def library_names(tree: ast.AST) -> set[str]:
 
 def _returns_library(function: ast.FunctionDef, libraries: set[str]) -> bool:
     returned = [node.value for node in ast.walk(function) if isinstance(node, ast.Return)]
-    return bool(returned) and all(_is_library(value, libraries) for value in returned)
+    return bool(returned) and all(is_library(value, libraries) for value in returned)
 
 
-def _is_library(value: ast.expr | None, libraries: set[str]) -> bool:
+def is_library(value: ast.expr | None, libraries: set[str]) -> bool:
+    """Whether an expression is a loaded library, given the names of those that are known."""
     if isinstance(value, ast.Call):
         called = ast.unparse(value.func)
         return called in ("ctypes.CDLL", "CDLL", "load_inline") or called in libraries
@@ -115,7 +116,7 @@ def library_aliases(tree: ast.AST, libraries: set[str]) -> set[str]:
     held: set[str] = set()
     others: set[str] = set()
     for name, value in _bindings(tree):
-        of_library = isinstance(value, ast.Attribute) and own_name(value.value) in libraries
+        of_library = isinstance(value, ast.Attribute) and is_library(value.value, libraries)
         (held if of_library else others).add(name)
     return held - others
 

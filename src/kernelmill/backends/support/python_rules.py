@@ -14,6 +14,7 @@ from kernelmill.backends.support.python_names import (
     bound_names,
     constructing_functions,
     functions,
+    is_library,
     library_aliases,
     library_names,
     own_name,
@@ -123,7 +124,7 @@ def library_functions(source: str) -> set[str]:
     return {
         node.attr
         for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and own_name(node.value) in libraries
+        if isinstance(node, ast.Attribute) and is_library(node.value, libraries)
     }
 
 
@@ -309,7 +310,7 @@ class _Checker:
         """Whether it belongs to self, to a library the candidate loads, or to a function of one."""
         of_self = isinstance(node.value, ast.Name) and node.value.id == "self"
         own = self._libraries | self._aliases
-        return of_self or own_name(node.value) in self._libraries or root_name(node) in own
+        return of_self or is_library(node.value, self._libraries) or root_name(node) in own
 
     def _module_attribute(self, node: ast.Attribute, module: str) -> Iterator[RuleFinding]:
         name, what = node.attr, f"uses {ast.unparse(node)}"
@@ -360,7 +361,7 @@ class _Checker:
 
     def _loads_own_library(self, call: ast.Call) -> bool:
         """Whether it loads kernel.so from beside model.py, whose path may be in a variable."""
-        text = ast.unparse(call)
+        text = f"ctypes.{ast.unparse(call).removeprefix('ctypes.')}"
         for argument in ast.walk(call):
             if isinstance(argument, ast.Name) and argument.id in self._values:
                 text = text.replace(f"({argument.id})", f"({self._values[argument.id]})")

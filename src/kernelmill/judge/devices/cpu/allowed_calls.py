@@ -19,6 +19,7 @@ _RUN_TIME_LIBRARIES = (
     "libgcc_s.so.1",
 )  # fmt: skip
 _SECONDS_PER_CALL = 0.012
+"""Processor time, so that others on the machine do not matter."""
 _ELEMENTS = 1 << 19
 _SIDE = 704
 _TYPES = (torch.float32, torch.float64, torch.int64, torch.bool)
@@ -37,8 +38,8 @@ def run_allowed_calls(channel: Channel, arguments: dict[str, Any], _scratch: str
     channel.send({"calls": list(calls)})
     while True:
         call = calls[channel.receive().body["do"]]
-        deadline = time.monotonic() + _SECONDS_PER_CALL
-        while time.monotonic() < deadline:
+        deadline = time.thread_time() + _SECONDS_PER_CALL
+        while time.thread_time() < deadline:
             call()
         channel.send({})
 

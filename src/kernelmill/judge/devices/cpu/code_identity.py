@@ -28,7 +28,7 @@ _PAGE = os.sysconf("SC_PAGESIZE")
 _PAGE_IS_FILE, _PAGE_IS_SWAPPED, _PAGE_IS_PRESENT = 1 << 61, 1 << 62, 1 << 63
 _PAUSES = (0.0, 0.0004)
 _LOOKS_PER_CALL = 24
-_SECONDS_PER_CALL = 0.5
+_MOST_REQUESTS = 8
 _SECONDS = 20.0
 
 
@@ -75,25 +75,32 @@ def _pages_of_call(
     sandbox: Sandbox, call: str, regions: list[MemoryRegion], rng: np.random.Generator
 ) -> set[CodePage]:
     """The pages in which the sandbox was seen while it repeated one call."""
-    found: set[CodePage] = set()
-    sandbox.send({"do": call})
-    deadline = time.monotonic() + _SECONDS_PER_CALL
-    looks = 0
-    while looks < _LOOKS_PER_CALL and time.monotonic() < deadline:
+    addresses: list[int] = []
+    for _ in range(_MOST_REQUESTS):
+        if len(addresses) >= _LOOKS_PER_CALL:
+            break
+        sandbox.send({"do": call})
+        addresses += _addresses_until_answer(sandbox, rng)
+        sandbox.discard_answer(_SECONDS)
+    return {_page(r, a) for a in addresses for r in regions if r.start <= a < r.end}
+
+
+def _addresses_until_answer(sandbox: Sandbox, rng: np.random.Generator) -> list[int]:
+    found: list[int] = []
+    deadline = time.monotonic() + _SECONDS
+    while time.monotonic() < deadline:
         time.sleep(rng.uniform(*_PAUSES))
         sandbox.stop()
-        if sandbox.has_answered():
-            sandbox.resume()
-            break
-        for address in running_at(sandbox):
-            looks += 1
-            found |= {_page(r, address) for r in regions if r.start <= address < r.end}
+        answered = sandbox.has_answered()
+        if not answered:
+            found += _running_at(sandbox)
         sandbox.resume()
-    sandbox.discard_answer(_SECONDS)
+        if answered:
+            break
     return found
 
 
-def running_at(sandbox: Sandbox) -> list[int]:
+def _running_at(sandbox: Sandbox) -> list[int]:
     """The addresses at which threads of a stopped sandbox compute."""
     found = []
     for thread in sandbox.threads():

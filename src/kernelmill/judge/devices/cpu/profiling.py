@@ -19,6 +19,8 @@ from kernelmill.sandbox import MemoryRegion, Sandbox
 _LONGEST_PAUSE = 0.0006
 _ENOUGH_LOOKS = 12
 """Number of looks at computing threads that decide where the time goes."""
+_ENOUGH_SAMPLES = 96
+"""Number of samples of any kind that do: a kernel may spend its time in the C library's memcpy."""
 _UNSEEN = 3.0
 """What was in none of n samples is in less than this many n-th of the time, at 95%."""
 NEGLIGIBLE_MS = 0.1
@@ -58,11 +60,11 @@ class Sampler:
     def is_decided(self) -> bool:
         """Whether more samples would change nothing.
 
-        Either there are enough looks at computing threads, or foreign code that no sample has met
-        takes less time than is accepted anyway. The latter decides on calls of microseconds, whose
-        time is spent in Python: foreign time cannot exceed the processor time that was measured.
+        Either there are enough samples, or foreign code that no sample has met takes less time
+        than is accepted anyway. The latter decides on calls of microseconds, whose time is spent
+        in Python: foreign time cannot exceed the processor time that was measured.
         """
-        if self.looks >= _ENOUGH_LOOKS:
+        if self.looks >= _ENOUGH_LOOKS or self._samples >= _ENOUGH_SAMPLES:
             return True
         if not self._calls or self._nanoseconds["foreign"]:
             return False
