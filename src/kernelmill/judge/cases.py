@@ -6,6 +6,7 @@ from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from kernelmill.judge import hidden_sizes
 from kernelmill.judge.compare import ExpectedOutput, make_budget
+from kernelmill.judge.plain_sums import longest_sum
 from kernelmill.judge.protocol import CaseMade
 from kernelmill.judge.runner_handle import ReferenceLost, RunnerHandle, RunnerRaised
 from kernelmill.records.errors import TaskError
@@ -172,7 +173,7 @@ class HostCaseSet(CaseSet[HostCase]):
         blob = Blob.received(file, made.expected)
         count = len(made.expected.tensors) // 2
         tolerance = self._task.tolerance * (1 if made.precise else IMPRECISE_FACTOR)
-        longest = max((n for tensor in made.layout.tensors for n in tensor.shape), default=1)
+        longest = longest_sum(self._task.signature, made.layout)
         expected = []
         for index in range(count):
             dtype = made.expected.tensors[index].dtype

@@ -73,8 +73,8 @@ def make_budget(
 ) -> ErrorBudget:
     """Derive the budget from eager's own error, but at least a few units in the last place.
 
-    A plain sum over the longest dimension of the inputs, of length `longest`, fits in it as well:
-    eager may add in blocks or in double, which no kernel has to.
+    A plain sum of `longest` numbers fits in it as well: eager may add in blocks or in double, which
+    no kernel has to.
     """
     if not is_floating(dtype):
         return ErrorBudget(0.0, 0.0, 0.0, DISCRETE_SLACK * int(np.count_nonzero(eager != exact)))
@@ -87,7 +87,7 @@ def make_budget(
     terms = min(longest, _LONGEST_PLAIN_SUM)
     deviation = _PLAIN_SUM_DEVIATION * math.sqrt(terms) * epsilon
     sums = max(1, eager.size // terms)
-    norm = deviation * (2 + 2 / math.sqrt(sums)) * scale  # a mean over few sums is less certain
+    norm = deviation * (1.5 + 2.5 / math.sqrt(sums)) * scale  # a mean of few is less certain
     cap = _CAP_DEVIATIONS * deviation
     return ErrorBudget(
         norm=max(tolerance * max(_rms(error), floor), norm),

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from kernelmill.judge.devices.cpu.code_identity import KnownCode, is_page_of_its_file
+from kernelmill.judge.foreign_compute import NEGLIGIBLE_MS
 from kernelmill.records.verdict import Profile
 from kernelmill.sandbox import MemoryRegion, Sandbox
 
@@ -23,8 +24,6 @@ _ENOUGH_SAMPLES = 96
 """Number of samples of any kind that do: a kernel may spend its time in the C library's memcpy."""
 _UNSEEN = 3.0
 """What was in none of n samples is in less than this many n-th of the time, at 95%."""
-NEGLIGIBLE_MS = 0.1
-"""Foreign time per call that is accepted: calls into the framework cost a little."""
 _PROCESS_CLOCK = 2
 
 Owner = Literal["kernel", "foreign", "neutral"]
