@@ -30,6 +30,8 @@ _LONGEST_PLAIN_SUM = 4096
 """Longer sums need more than one accumulator. Split bfloat16 products have an error of 37 epsilon,
 and must not fit in the budget of any plain sum."""
 _CAP_DEVIATIONS = 5
+_UNUSUAL_ROW = 4
+"""Sums of one row may be this many times as large as those of most."""
 
 
 class ErrorBudget(msgspec.Struct, frozen=True):
@@ -91,7 +93,9 @@ def make_budget(
     cap = _CAP_DEVIATIONS * deviation
     return ErrorBudget(
         norm=max(tolerance * max(_rms(error), floor), norm),
-        absolute=max(2 * tolerance * max(float(error.max(initial=0.0)), floor), cap * scale),
+        absolute=max(
+            2 * tolerance * max(float(error.max(initial=0.0)), floor), cap * _UNUSUAL_ROW * scale
+        ),
         relative=max(2 * tolerance * epsilon, cap),
         mismatches=0,
     )
