@@ -8,6 +8,7 @@ often the slowed kernel, which is measured every second time, is called slower.
 """
 
 import argparse
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -19,8 +20,10 @@ from kernelmill.backends import get_backend
 from kernelmill.backends.base import Built
 from kernelmill.backends.reading import read_candidate
 from kernelmill.judge import Judge, JudgeSettings
+from kernelmill.judge.devices.cpu.code_identity import learn_known_code
 from kernelmill.judge.devices.cpu.harness import CpuHarness
 from kernelmill.judge.devices.cpu.interleaved import InterleavedTiming, TimedCandidate
+from kernelmill.judge.devices.cpu.profiling import Sampler
 from kernelmill.judge.evidence import processor_name
 from kernelmill.judge.statistics import ratio_interval
 from kernelmill.records.candidate import Candidate, Origin
@@ -90,7 +93,8 @@ def measure(judge: Judge, name: str, pairs: int) -> tuple[list[Interval], list[I
     built = judge.backend.build(honest, judge.zygote)
     first = Kernel(honest, built)
     second = Kernel(Candidate(files, Origin.SHIPPED, "slowed"), built)
-    harness = CpuHarness(task, judge.zygote, judge.settings)
+    known_code = cache(lambda: learn_known_code(judge.zygote, judge.settings.threads))
+    harness = CpuHarness(task, judge.zygote, judge.settings, known_code)
     same, slowed = [], []
     try:
         for number in track(range(pairs), description=name):
@@ -110,9 +114,9 @@ def time_pair(judge: Judge, harness: CpuHarness, candidate: Kernel, baseline: Ke
         two.fork() as lasting,
     ):
         outputs = harness.check(one, small=False).outputs
-        files = frozenset(candidate.built.artefacts)
+        sampler = Sampler(harness.known_code(), candidate.built.artefacts)
         timing = InterleavedTiming(
-            TimedCandidate(one, outputs), [lasting], harness.ring, files, judge.settings
+            TimedCandidate(one, outputs), [lasting], harness.ring, sampler, judge.settings
         )
         samples = timing.measure(judge.settings.rounds)
     return ratio_interval(samples.baselines[0], samples.candidate)

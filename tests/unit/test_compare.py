@@ -127,3 +127,35 @@ def test_bfloat16_is_compared_in_its_own_precision() -> None:
     )
     assert compare(bits, expected).error <= 1
     assert compare(np.zeros_like(bits), expected).error > 1
+
+
+def with_sums(eager: np.ndarray, exact: np.ndarray, terms: int) -> ExpectedOutput:
+    return ExpectedOutput("float32", eager, exact, make_budget("float32", eager, exact, 8.0, terms))
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(1, 64), st.integers(2, 4096), st.integers(0, 2**32 - 1), st.booleans())
+def test_a_plain_running_sum_is_right(rows: int, terms: int, seed: int, positive: bool) -> None:
+    """Against an eager that adds in double."""
+    values = normal((rows, terms), seed).astype(np.float32)
+    values = np.abs(values) if positive else values
+    exact = np.cumsum(values, axis=1, dtype=np.float64)
+    plain = np.cumsum(values, axis=1, dtype=np.float32)
+    assert compare(plain, with_sums(exact.astype(np.float32), exact, terms)).error <= 1
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.sampled_from([16, 768, 4096]), st.integers(0, 2**32 - 1))
+def test_split_bfloat16_products_are_wrong(terms: int, seed: int) -> None:
+    a, b = (normal(shape, seed).astype(np.float32) for shape in ((96, terms), (terms, 96)))
+    exact = a.astype(np.float64) @ b
+    parts = [(bfloat16(m), bfloat16(m - bfloat16(m))) for m in (a, b)]
+    (ah, al), (bh, bl) = ([p.astype(np.float64) for p in pair] for pair in parts)
+    split = (ah @ bh + (ah @ bl + al @ bh)).astype(np.float32)
+    assert compare(split, with_sums(a @ b, exact, terms)).error > 1
+
+
+def bfloat16(values: np.ndarray) -> np.ndarray:
+    bits = values.view(np.uint32).astype(np.uint64)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
+    return rounded.astype(np.uint32).view(np.float32)

@@ -106,6 +106,66 @@ def test_honest_lines_stay_unharmed(line: str) -> None:
     assert python_rules("import math\n" + with_forward(line)) == set()
 
 
+HONEST_MODULES = (
+    "self.lib = _lib",
+    "self.run = _lib.run",
+    "self.mask = torch.triu(torch.ones(4, 4), diagonal=1)",
+    "nn.init.xavier_uniform_(torch.empty(3, 3))",
+    "self.table = nn.Parameter(torch.tril(torch.randn(3, 3)).mul_(0.5))",
+)
+
+
+def with_constructor(line: str, forward: str = "out = torch.empty_like(x)") -> str:
+    methods = (
+        "def __init__(self) -> None:\n        super().__init__()\n",
+        "        self.reset_parameters()\n        ",
+        line,
+        "\n\n    def reset_parameters(self) -> None:\n        with torch.no_grad():\n",
+        "            nn.init.zeros_(torch.empty(3))\n\n    def forward(",
+    )
+    text = MODEL.replace("def forward(", "".join(methods))
+    return text.replace("out = torch.empty_like(x)", forward)
+
+
+@pytest.mark.parametrize("line", HONEST_MODULES)
+def test_constructors_may_construct(line: str) -> None:
+    assert python_rules(with_constructor(line)) == set()
+
+
+@pytest.mark.parametrize("call", ["self.lib.sum(x.data_ptr())", "self.run(x.data_ptr())"])
+def test_a_library_may_have_any_name(call: str) -> None:
+    constructor = "self.lib = _lib; self.run = self.lib.run"
+    forward = f"out = torch.empty_like(x); {call}"
+    assert python_rules(with_constructor(constructor, forward)) == set()
+
+
+BORROWED_NAMES = (
+    ("self.lib = _lib; self.lib = torch", "out = self.lib.relu(x)"),
+    ("self.run = _lib.run; self.run = torch.matmul", "out = self.run(x, x)"),
+    ("self.fast = torch.matmul", "out = self.fast(x, x)"),
+    ("pass", "out = nn.init.zeros_(x)"),
+    ("pass", "self.reset_parameters(); out = torch.empty_like(x)"),
+)
+
+
+@pytest.mark.parametrize(("constructor", "forward"), BORROWED_NAMES)
+def test_a_library_name_holds_nothing_else(constructor: str, forward: str) -> None:
+    assert python_rules(with_constructor(constructor, forward))
+
+
+LOADS = (
+    "from ctypes import CDLL\n_other = CDLL(str(pathlib.Path(__file__).with_name('kernel.so')))",
+    "_here = pathlib.Path(__file__).with_name('kernel.so')\n_other = ctypes.CDLL(str(_here))",
+    "def _load() -> ctypes.CDLL:\n    lib = ctypes.CDLL(str(pathlib.Path(__file__).with_name("
+    "'kernel.so')))\n    lib.run.restype = None\n    return lib\n\n\n_other = _load()",
+)
+
+
+@pytest.mark.parametrize("lines", LOADS)
+def test_ways_to_load_the_kernel(lines: str) -> None:
+    assert python_rules(f"{MODEL}\n\n{lines}\n") == set()
+
+
 CPP = {
     "void f() { asm volatile(\"nop\"); }": "assembly",
     "#include <thread>": "include",

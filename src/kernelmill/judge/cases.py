@@ -6,6 +6,7 @@ from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from kernelmill.judge import hidden_sizes
 from kernelmill.judge.compare import ExpectedOutput, make_budget
+from kernelmill.judge.plain_sums import longest_sum
 from kernelmill.judge.protocol import CaseMade
 from kernelmill.judge.runner_handle import ReferenceLost, RunnerHandle, RunnerRaised
 from kernelmill.records.errors import TaskError
@@ -185,11 +186,12 @@ class HostCaseSet(CaseSet[HostCase]):
         blob = Blob.received(file, made.expected)
         count = len(made.expected.tensors) // 2
         tolerance = self._task.tolerance * (1 if made.precise else IMPRECISE_FACTOR)
+        longest = longest_sum(self._task.signature, made.layout)
         expected = []
         for index in range(count):
             dtype = made.expected.tensors[index].dtype
             eager, exact = blob.array(index), blob.array(count + index)
-            budget = make_budget(dtype, eager, exact, tolerance)
+            budget = make_budget(dtype, eager, exact, tolerance, longest)
             expected.append(ExpectedOutput(dtype, eager, exact, budget))
         blob.close()
         return expected

@@ -3,6 +3,7 @@
 The budget is derived from the rounding error of the reference itself.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,6 +21,17 @@ _SAMPLE_SLACK = 1.5
 """Factor on the error norm where a sample of the elements is compared."""
 _SAMPLE_MISMATCHES = 2
 """Mismatches of discrete outputs that a sample may have beyond its share, where any are allowed."""
+
+
+_PLAIN_SUM_DEVIATION = 0.125
+"""Standard deviation of the relative error of a plain sum of n terms, in units of epsilon times
+the square root of n: every addition rounds a partial sum by up to half a unit."""
+_LONGEST_PLAIN_SUM = 4096
+"""Longer sums need more than one accumulator. Split bfloat16 products have an error of 37 epsilon,
+and must not fit in the budget of any plain sum."""
+_CAP_DEVIATIONS = 5
+_UNUSUAL_ROW = 4
+"""Sums of one row may be this many times as large as those of most."""
 
 
 class ErrorBudget(msgspec.Struct, frozen=True):
@@ -78,9 +90,13 @@ class ExpectedOutput(NamedTuple):
 
 
 def make_budget(
-    dtype: str, eager: npt.NDArray[Any], exact: npt.NDArray[Any], tolerance: float
+    dtype: str, eager: npt.NDArray[Any], exact: npt.NDArray[Any], tolerance: float, longest: int = 1
 ) -> ErrorBudget:
-    """Derive the budget from eager's own error, but at least a few units in the last place."""
+    """Derive the budget from eager's own error, but at least a few units in the last place.
+
+    A plain sum of `longest` numbers fits in it as well: eager may add in blocks or in double, which
+    no kernel has to.
+    """
     if not is_floating(dtype):
         return ErrorBudget(0.0, 0.0, 0.0, DISCRETE_SLACK * int(np.count_nonzero(eager != exact)))
     epsilon = EPSILON[dtype]
@@ -89,10 +105,17 @@ def make_budget(
     error = np.abs(np.where(finite, own, 0) - np.where(finite, exact, 0))
     scale = _rms(np.where(finite, exact, 0))
     floor = 0.5 * epsilon * scale
+    terms = min(longest, _LONGEST_PLAIN_SUM)
+    deviation = _PLAIN_SUM_DEVIATION * math.sqrt(terms) * epsilon
+    sums = max(1, eager.size // terms)
+    norm = deviation * (1.5 + 2.5 / math.sqrt(sums)) * scale  # a mean of few is less certain
+    cap = _CAP_DEVIATIONS * deviation
     return ErrorBudget(
-        norm=tolerance * max(_rms(error), floor),
-        absolute=2 * tolerance * max(float(error.max(initial=0.0)), floor),
-        relative=2 * tolerance * epsilon,
+        norm=max(tolerance * max(_rms(error), floor), norm),
+        absolute=max(
+            2 * tolerance * max(float(error.max(initial=0.0)), floor), cap * _UNUSUAL_ROW * scale
+        ),
+        relative=max(2 * tolerance * epsilon, cap),
         mismatches=0,
     )
 

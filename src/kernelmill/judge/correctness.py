@@ -72,6 +72,12 @@ _EXCEPTION_HINTS = (
     ExceptionHint(("DefaultCPUAllocator",), _TOO_MUCH_MEMORY),
 )
 
+_NEARLY_ALL = 0.9
+_STALE_HINT = (
+    "nearly everything is wrong: check the indexing; and parameters are filled in after "
+    "construction, so what __init__ packs or computes from them is stale: read them in forward"
+)
+
 _Case = TypeVar("_Case", bound=TrialCase)
 
 
@@ -225,4 +231,5 @@ def _numerical_refusal(
             f"worst relative {comparison.worst_relative:.3g}",
             f"all wrong elements lie in {comparison.box} of {list(shape)}",
         ),
+        _STALE_HINT if comparison.wrong > _NEARLY_ALL * total else "",
     )

@@ -11,6 +11,7 @@ from kernelmill.backends.base import Backend, BuildFailed, Built, CandidateFaile
 from kernelmill.backends.inspection import Inspector
 from kernelmill.judge.correctness import Correctness, failure_feedback
 from kernelmill.judge.evidence import make_evidence
+from kernelmill.judge.foreign_compute import foreign_compute
 from kernelmill.judge.harness import Harness
 from kernelmill.judge.hidden_sizes import with_secret_sizes
 from kernelmill.judge.protocol import OutputTensor
@@ -30,14 +31,6 @@ from kernelmill.records.verdict import (
 )
 from kernelmill.sandbox import SandboxFailure, Zygote
 
-_MOST_FOREIGN_SHARE = 0.35
-_ACCEPTED_FOREIGN_MS = 0.1
-"""A candidate is refused where foreign code takes more than this share of its computing time and
-more than this time per call, since calls into the framework cost a little."""
-_MOST_FOREIGN_OF_BASELINE = 0.25
-"""It is also refused where foreign code takes more than this share of the baseline's time."""
-_LEAST_LOOKS = 4
-"""Samples of the profiler without which a profile decides nothing."""
 _BRIEF_REPEATS = 1
 """Repeats of a brief verdict, enough to replace disturbed rounds."""
 
@@ -205,14 +198,6 @@ class GatePipeline:
             raise _Refusal(Feedback(Gate.LATENCY, "too-fast", summary))
 
     def _check_profile(self, profile: Profile, baseline_ms: float) -> None:
-        share = profile.foreign / max(1e-9, profile.foreign + profile.kernel)
-        mostly = share > _MOST_FOREIGN_SHARE and profile.foreign_ms > _ACCEPTED_FOREIGN_MS
-        most_ms = max(_ACCEPTED_FOREIGN_MS, _MOST_FOREIGN_OF_BASELINE * baseline_ms)
-        much = profile.foreign_ms > most_ms
-        if profile.looks >= _LEAST_LOOKS and (mostly or much):
-            summary = (
-                f"{share:.0%} of its computing time is spent in code that is not its own, "
-                f"{profile.foreign_ms:.2f} ms per call"
-            )
-            hint = "move the computation into the kernel"
-            raise _Refusal(Feedback(Gate.LATENCY, "foreign-compute", summary, (), hint))
+        refusal = foreign_compute(profile, baseline_ms)
+        if refusal is not None:
+            raise _Refusal(refusal)

@@ -153,7 +153,7 @@ class RunnerHandle:
     def shares_memory(self, addresses: list[int]) -> bool:
         """Whether an address is in a memory file that the judge handed over."""
         regions = self.sandbox.regions(name=BLOB_NAME)
-        return any(start <= a < end for start, end, _ in regions for a in addresses)
+        return any(r.start <= a < r.end for r in regions for a in addresses)
 
     def close(self) -> None:
         self.sandbox.close()

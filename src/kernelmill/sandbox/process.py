@@ -53,6 +53,11 @@ class MemoryRegion(NamedTuple):
     end: int
     path: str
     """The mapped file; empty for anonymous memory."""
+    device: str
+    inode: int
+    """Which file it is, whatever it is called; 0 for memory that belongs to none."""
+    offset: int
+    """Where in the file it begins."""
 
 
 class _Activity(NamedTuple):
@@ -185,11 +190,13 @@ class ConfinedProcess(ABC):
         try:
             with open(f"/proc/{self.pid}/maps") as maps:
                 for line in maps:
-                    addresses, rights, _, _, _, *path = line.split(maxsplit=5)
+                    addresses, rights, offset, device, inode, *path = line.split(maxsplit=5)
                     text = path[0].strip() if path else ""
                     if name in text and ("x" in rights or not executable):
                         start, _, end = addresses.partition("-")
-                        found.append(MemoryRegion(int(start, 16), int(end, 16), text))
+                        span = int(start, 16), int(end, 16)
+                        file = (device, int(inode), int(offset, 16))
+                        found.append(MemoryRegion(span[0], span[1], text, *file))
         except OSError:
             return []
         return found

@@ -11,6 +11,7 @@ import msgspec
 
 from kernelmill.backends.base import Backend, BuildFailed, Built, Requirement, RuleFinding
 from kernelmill.backends.cpp.binary_rules import check_library
+from kernelmill.backends.cpp.executable_memory import executable_memory_problems
 from kernelmill.backends.cpp.machine import machine_facts
 from kernelmill.backends.cpp.source_rules import check_preprocessed, check_text
 from kernelmill.backends.support.build_cache import build_once
@@ -34,7 +35,7 @@ from kernelmill.sandbox import Zygote
 _COMPILERS = ("g++", "c++", "clang++")
 _FLAGS = (
     "-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-shared", "-fvisibility=default",
-    "-fno-optimize-sibling-calls", "-Wl,-z,relro,-z,now",
+    "-fno-optimize-sibling-calls", "-fno-jump-tables", "-Wl,-z,relro,-z,now,-z,text",
     "-fdiagnostics-color=never", "-fmax-errors=5", "-w",
 )  # fmt: skip
 _FRAMEWORK_LIBRARIES = ("-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python")
@@ -129,11 +130,17 @@ def _compile(compilation: Compilation, zygote: Zygote) -> Built:
 
 def _compile_and_inspect(compilation: Compilation, zygote: Zygote) -> bytes:
     compiled = compile_library(compilation, zygote)
+    problems = executable_memory_problems(compiled.library)
+    if problems:
+        raise BuildFailed(
+            "executable-memory", problems[0], tuple(problems[:8]),
+            "leave sections and their attributes to the compiler",
+        )  # fmt: skip
     if compiled.instructions:
         raise BuildFailed(
-            "instructions", "it holds instructions that no kernel needs",
-            compiled.instructions[:8],
-            "call functions by name, and leave system calls and clocks alone",
+            "instructions", f"it holds {compiled.instructions[0]}", compiled.instructions[:8],
+            "call functions by name, choose between your own by templates or lambdas, and leave "
+            "system calls and clocks alone",
         )  # fmt: skip
     return compiled.pack()
 

@@ -13,6 +13,7 @@ from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import Symbol, SymbolTableSection
 
 from kernelmill.backends.base import RuleFinding
+from kernelmill.backends.support.demangling import demangle
 
 _ALLOWED = re.compile(
     r"""(?x)^(?:
@@ -194,13 +195,17 @@ def check_library(
         symbols = _read_symbols(library)
     except (ELFError, ArithmeticError, LookupError, ValueError) as error:
         return [RuleFinding("not-a-library", name, f"cannot be read: {error}", "build plain C++")]
+    refused = [
+        symbol
+        for symbol in symbols.imported
+        if not _allowed(symbol, framework_allowed) and not allowance.imports.match(symbol)
+    ]
     findings = [
         RuleFinding(
             "foreign-function", name, f"imports {symbol}",
             "compute in your own code, with the standard library's maths and OpenMP only",
         )
-        for symbol in symbols.imported
-        if not _allowed(symbol, framework_allowed) and not allowance.imports.match(symbol)
+        for symbol in demangle(refused)
     ]  # fmt: skip
     findings += [
         RuleFinding("foreign-function", name, f"has no {symbol}", "call functions of your own only")
@@ -209,8 +214,7 @@ def check_library(
     if not framework_allowed:
         findings += [
             RuleFinding("state", name, f"keeps {symbol} between calls", "use local variables")
-            for symbol in symbols.state
-            if not allowance.data.match(symbol)
+            for symbol in demangle([s for s in symbols.state if not allowance.data.match(s)])
         ]
         findings += [
             RuleFinding("state", name, f"keeps memory without a name in {section}",

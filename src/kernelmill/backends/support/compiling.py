@@ -1,7 +1,6 @@
 """Programs that run a compiler. Used inside sandboxes only."""
 
 import os
-import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -10,17 +9,12 @@ import msgspec
 
 from kernelmill.backends.base import RuleFinding
 from kernelmill.backends.cpp.source_rules import check_text
+from kernelmill.backends.support.machine_code import forbidden_instructions
 from kernelmill.backends.support.preprocessing import PreprocessedSource, preprocess
 from kernelmill.sandbox.channel import Channel
 from kernelmill.tensors.blob import memory_file
 
 _MAX_OUTPUT = 200_000
-_LINKER_SECTIONS = (".init:", ".fini:", ".plt:", ".plt.got:", ".plt.sec:")
-_FORBIDDEN = re.compile(
-    r"\t((?:bnd )?(?:call\w*|lcall)\s+\*(?!0x[0-9a-f]+\(%rip\)).*|blr\s.*"
-    r"|syscall|sysenter|int\s+\$0x80|svc\s.*|rdtscp?|rdpmc|xbegin.*)$",
-    re.MULTILINE,
-)
 
 
 def compile_sources(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
@@ -50,7 +44,7 @@ def compile_sources(channel: Channel, arguments: dict[str, Any], scratch: str) -
     if done.returncode != 0 or not library.is_file():
         channel.send({"status": done.returncode or 1, "output": output})
         return
-    found = _forbidden_instructions(library) if arguments["disassembled"] else []
+    found = forbidden_instructions(library) if arguments["disassembled"] else []
     body = {"status": 0, "output": output, "instructions": found}
     channel.send(body, (os.open(library, os.O_RDONLY), pack_source(source)))
 
@@ -66,17 +60,6 @@ def _check_extension(texts: dict[str, str]) -> list[RuleFinding]:
         for name, text in texts.items()
         for finding in check_text(text, name, framework_allowed=True)
     ]
-
-
-def _forbidden_instructions(library: Path) -> list[str]:
-    """Instructions that no kernel needs: calls through registers, system calls, clocks."""
-    command = ["objdump", "-d", "--no-show-raw-insn", str(library)]
-    listing = subprocess.run(command, capture_output=True, text=True).stdout
-    found: set[str] = set()
-    for part in listing.split("Disassembly of section ")[1:]:
-        if not part.startswith(_LINKER_SECTIONS):
-            found |= {" ".join(match[1].split()) for match in _FORBIDDEN.finditer(part)}
-    return sorted(found)
 
 
 def _listed(value: Any) -> list[Any]:

@@ -10,6 +10,18 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kernelmill.backends.base import RuleFinding
+from kernelmill.backends.support.python_names import (
+    bound_names,
+    constructing_functions,
+    functions,
+    is_library,
+    library_aliases,
+    library_names,
+    own_name,
+    root_name,
+    single_values,
+    spelled,
+)
 from kernelmill.syntax import parse_python
 
 _MODULES = frozenset({"__future__", "ctypes", "math", "pathlib", "torch", "torch.nn", "typing"})
@@ -18,8 +30,22 @@ _TORCH = frozenset(
     inference_mode float float16 float32 float64 bfloat16 half double int8 int16 int32 int64 uint8
     long int bool nn contiguous_format channels_last get_num_threads""".split()
 )
-_TORCH_IN_CONSTRUCTOR = frozenset("arange full ones rand randn tensor".split())
-"""Functions for the initial values of parameters and buffers."""
+_TORCH_IN_CONSTRUCTOR = frozenset(
+    """abs add arange as_tensor bernoulli cat clamp clone concat cos cumsum deg2rad diag div exp
+    exp2 eye flip full full_like hann_window linspace log log2 logspace matmul meshgrid mul neg
+    normal ones ones_like outer pow rand rand_like randint randn randn_like randperm reciprocal
+    repeat_interleave rot90 rsqrt sign sin sqrt stack sub sum tan tanh tensor tril tril_indices
+    triu triu_indices where""".split()
+)
+"""Functions for the values of parameters and buffers: a constructor may construct."""
+_METHODS_IN_CONSTRUCTOR = frozenset(
+    """abs add add_ bernoulli_ bool chunk clamp clamp_ clone copy_ cos cumsum diagonal
+    div div_ double exp exp_ fill_ fill_diagonal_ flip float half int item log log_ logical_not
+    long masked_fill masked_fill_ mean mul mul_ neg neg_ normal_ pow pow_ random_ reciprocal repeat
+    repeat_interleave requires_grad_ round rsqrt sin split sqrt std sub sub_ sum tan tanh tile to
+    tolist triu triu_ tril tril_ trunc_ uniform_ zero_""".split()
+)
+_CONTEXTS = frozenset({"torch.no_grad()", "torch.inference_mode()"})
 _CTYPES = frozenset(
     """CDLL POINTER Structure byref c_bool c_char c_double c_float c_int c_int16 c_int32 c_int64
     c_int8 c_long c_longlong c_size_t c_ssize_t c_uint c_uint16 c_uint32 c_uint64 c_uint8
@@ -54,8 +80,6 @@ _DECORATORS = frozenset(
     "staticmethod property torch.no_grad() torch.inference_mode() torch.no_grad".split()
 )
 _BASES = frozenset("nn.Module torch.nn.Module ctypes.Structure".split())
-_MOST_SPELLED_NODES = 60
-_MOST_SPELLED = 200
 _IN_THE_KERNEL = "compute it in the kernel"
 _PLAINLY = "model.py allocates outputs and calls the kernel: write it plainly"
 
@@ -97,11 +121,11 @@ class PythonRules:
 def library_functions(source: str) -> set[str]:
     """Names of the functions that model.py uses from the libraries it loads."""
     tree = parse_python(source)
-    libraries = _library_names(tree)
+    libraries = library_names(tree)
     return {
         node.attr
         for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and _own_name(node.value) in libraries
+        if isinstance(node, ast.Attribute) and is_library(node.value, libraries)
     }
 
 
@@ -129,13 +153,14 @@ class _Checker:
         self._modules: dict[str, str] = {}
         """Name -> the module that it is bound to."""
         self._callable: set[str] = set(_BUILTINS)
-        self._libraries = _library_names(tree)
-        self._aliases = _library_aliases(tree, self._libraries)
-        functions = {function.name for function in _functions(tree)}
-        self._own_methods = functions | self._aliases | self._libraries | _MODULE_METHODS
-        self._constructors = {
-            id(inner) for f in _functions(tree) if f.name == "__init__" for inner in ast.walk(f)
-        }
+        self._libraries = library_names(tree)
+        self._aliases = library_aliases(tree, self._libraries)
+        self._values = single_values(tree)
+        own = {function.name for function in functions(tree)}
+        self._own_methods = own | self._aliases | self._libraries | _MODULE_METHODS
+        self._called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+        constructors = constructing_functions(tree)
+        self._constructors = {id(inner) for f in constructors for inner in ast.walk(f)}
 
     def findings(self) -> Iterator[RuleFinding]:
         yield from self._imports()
@@ -152,7 +177,7 @@ class _Checker:
             if id(node) not in self._unchecked:
                 yield from self._statement(node)
                 yield from self._expression(node)
-        for function in _functions(self._tree):
+        for function in functions(self._tree):
             if id(function) not in self._kernel_nodes:
                 yield from self._state(function)
         yield from self._shadowing()
@@ -164,7 +189,7 @@ class _Checker:
         """The decorators that make a function a kernel must not be redefined."""
         words = {module.partition(".")[0] for module in self._language.modules}
         for node in ast.walk(self._tree):
-            if words & _bound_names(node):
+            if words & bound_names(node):
                 instead = "import it plainly, and leave its name alone"
                 yield self._finding(
                     "shadowing", node, "redefines the name of its kernel language", instead
@@ -214,6 +239,11 @@ class _Checker:
             yield self._finding("state", node, "keeps state outside the call", instead)
         elif isinstance(node, ast.Lambda) and self._language.decorators:
             pass  # a grid that depends on the autotuner's choice
+        elif isinstance(node, ast.With) and all(
+            spelled(item.context_expr) in _CONTEXTS and item.optional_vars is None
+            for item in node.items
+        ):
+            pass
         elif isinstance(node, ast.With | ast.AsyncWith | ast.Lambda | ast.AsyncFunctionDef):
             unneeded = type(node).__name__.lower()
             yield self._finding("unneeded", node, f"uses {unneeded}", _PLAINLY)
@@ -223,16 +253,16 @@ class _Checker:
             for decorator in node.decorator_list:
                 if id(node) in self._kernel_nodes and self._is_kernel_decorator(decorator):
                     continue
-                if _spelled(decorator) not in _DECORATORS:
-                    what = f"decorates with {_spelled(decorator)}"
+                if spelled(decorator) not in _DECORATORS:
+                    what = f"decorates with {spelled(decorator)}"
                     yield self._finding("unneeded", node, what, _PLAINLY)
 
     def _is_kernel_decorator(self, decorator: ast.expr) -> bool:
         called = decorator.func if isinstance(decorator, ast.Call) else decorator
-        return _spelled(called) in self._language.decorators | self._language.extra_decorators
+        return spelled(called) in self._language.decorators | self._language.extra_decorators
 
     def _class(self, node: ast.ClassDef) -> Iterator[RuleFinding]:
-        bases = ", ".join(_spelled(base) for base in node.bases)
+        bases = ", ".join(spelled(base) for base in node.bases)
         if bases not in _BASES or node.keywords or node.decorator_list:
             instead = "inherit from nn.Module and nothing else"
             what = f"{node.name} inherits from {bases or 'nothing'}"
@@ -254,37 +284,50 @@ class _Checker:
             yield from self._attribute(node)
         elif isinstance(node, ast.Call):
             yield from self._call(node)
-        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        elif (
+            isinstance(node, ast.BinOp)
+            and isinstance(node.op, ast.MatMult)
+            and id(node) not in self._constructors
+        ):
             yield self._finding("framework-compute", node, "uses @", _IN_THE_KERNEL)
 
     def _attribute(self, node: ast.Attribute) -> Iterator[RuleFinding]:
-        owner, name = _own_name(node.value), node.attr
+        owner, name = own_name(node.value), node.attr
         module = self._modules.get(owner) if isinstance(node.value, ast.Name) else None
-        if module is None and _spelled(node.value) == "torch.nn":
-            module = "torch.nn"
+        if module is None and spelled(node.value) in ("torch.nn", "torch.nn.init", "nn.init"):
+            module = spelled(node.value)
         if name.startswith("__") and name != "__init__":
             yield self._finding("internals", node, f"reaches for {name}", _PLAINLY)
         elif module is not None:
             yield from self._module_attribute(node, module)
-        elif not self._is_own(node) and name not in _METHODS | _ATTRIBUTES | _MODULE_METHODS:
+        elif not self._is_own(node) and name not in self._allowed_attributes(node):
             instead = f"{_IN_THE_KERNEL}, or {_PLAINLY}"
             yield self._finding("framework-compute", node, f"uses .{name}", instead)
+
+    def _allowed_attributes(self, node: ast.AST) -> frozenset[str]:
+        allowed = _METHODS | _ATTRIBUTES | _MODULE_METHODS
+        return allowed | _METHODS_IN_CONSTRUCTOR if id(node) in self._constructors else allowed
 
     def _is_own(self, node: ast.Attribute) -> bool:
         """Whether it belongs to self, to a library the candidate loads, or to a function of one."""
         of_self = isinstance(node.value, ast.Name) and node.value.id == "self"
         own = self._libraries | self._aliases
-        return of_self or _own_name(node.value) in self._libraries or _root_name(node) in own
+        return of_self or is_library(node.value, self._libraries) or root_name(node) in own
 
     def _module_attribute(self, node: ast.Attribute, module: str) -> Iterator[RuleFinding]:
-        name, what = node.attr, f"uses {_spelled(node)}"
+        name, what = node.attr, f"uses {spelled(node)}"
         constructing = id(node) in self._constructors
         if module == "torch":
-            allowed = _TORCH | _TORCH_IN_CONSTRUCTOR if constructing else _TORCH
-            if name not in allowed:
+            makes_value = constructing and id(node) in self._called
+            if name not in _TORCH and not (makes_value and name in _TORCH_IN_CONSTRUCTOR):
+                yield self._finding("framework-compute", node, what, _IN_THE_KERNEL)
+        elif module in ("torch.nn.init", "nn.init"):
+            if not constructing or name.startswith("_"):
                 yield self._finding("framework-compute", node, what, _IN_THE_KERNEL)
         elif module == "torch.nn":
-            if not name[:1].isupper():
+            if name == "init" and constructing:
+                pass
+            elif not name[:1].isupper():
                 yield self._finding("framework-compute", node, what, _IN_THE_KERNEL)
             elif name not in ("Module", "Parameter") and not constructing:
                 instead = "hold parameters in __init__, compute in the kernel"
@@ -300,21 +343,29 @@ class _Checker:
             yield self._finding("internals", node, what, _PLAINLY)
 
     def _call(self, node: ast.Call) -> Iterator[RuleFinding]:
-        function, called = node.func, _spelled(node.func)
+        function, called = node.func, spelled(node.func)
         if called in ("ctypes.CDLL", "CDLL"):
-            if _spelled(node) not in _LIBRARY_LOADS:
+            if not self._loads_own_library(node):
                 instead = 'load str(pathlib.Path(__file__).with_name("kernel.so"))'
-                yield self._finding("foreign-library", node, f"calls {_spelled(node)}", instead)
+                yield self._finding("foreign-library", node, f"calls {spelled(node)}", instead)
         elif isinstance(function, ast.Name):
             if function.id not in self._callable | self._aliases:
                 yield self._finding("indirect-call", node, f"calls {called}", _PLAINLY)
-        elif isinstance(function, ast.Subscript) and _own_name(function.value) in self._kernels:
+        elif isinstance(function, ast.Subscript) and own_name(function.value) in self._kernels:
             pass  # a launch: kernel[grid](...)
         elif not isinstance(function, ast.Attribute):
             yield self._finding("indirect-call", node, f"calls {called}", _PLAINLY)
-        elif _own_name(function) and function.attr not in self._own_methods:
+        elif own_name(function) and function.attr not in self._own_methods:
             instead = "a layer may hold parameters; pass their data_ptr() to the kernel"
             yield self._finding("framework-layer", node, f"calls {called}", instead)
+
+    def _loads_own_library(self, call: ast.Call) -> bool:
+        """Whether it loads kernel.so from beside model.py, whose path may be in a variable."""
+        text = f"ctypes.{spelled(call).removeprefix('ctypes.')}"
+        for argument in ast.walk(call):
+            if isinstance(argument, ast.Name) and argument.id in self._values:
+                text = text.replace(f"({argument.id})", f"({self._values[argument.id]})")
+        return text in _LIBRARY_LOADS
 
     def _state(self, function: ast.FunctionDef) -> Iterator[RuleFinding]:
         """State that outlives a call: attributes, module variables, default arguments."""
@@ -332,20 +383,25 @@ class _Checker:
         }
         for node in ast.walk(function):
             what = _state_change(node, local)
-            if what:
+            if what and not self._is_signature(node):
                 instead = "keep nothing between calls"
                 yield self._finding("state", node, f"{what} in {function.name}", instead)
+
+    def _is_signature(self, node: ast.AST) -> bool:
+        """Whether it is the type of a library's function, wherever that is declared."""
+        signature = isinstance(node, ast.Attribute) and node.attr in ("argtypes", "restype")
+        return signature and root_name(node) in self._libraries | self._aliases
 
 
 def _state_change(node: ast.AST, local: set[str]) -> str:
     """The change that a node makes to something that outlives the call; empty if none."""
     if not isinstance(node, ast.Attribute | ast.Subscript):
         return ""
-    mine = _root_name(node) in local
+    mine = root_name(node) in local
     if isinstance(node.ctx, ast.Store | ast.Del):
-        return "" if mine and isinstance(node, ast.Subscript) else f"changes {_spelled(node)}"
+        return "" if mine and isinstance(node, ast.Subscript) else f"changes {spelled(node)}"
     if isinstance(node, ast.Attribute) and node.attr in ("append", "extend") and not mine:
-        return f"adds to {_spelled(node.value)}"
+        return f"adds to {spelled(node.value)}"
     return ""
 
 
@@ -361,7 +417,7 @@ def _kernels(tree: ast.Module, language: EmbeddedLanguage) -> list[ast.FunctionD
         for node in tree.body
         if isinstance(node, ast.FunctionDef)
         and any(
-            _spelled(d.func if isinstance(d, ast.Call) else d) in language.decorators
+            spelled(d.func if isinstance(d, ast.Call) else d) in language.decorators
             for d in node.decorator_list
         )
     ]
@@ -372,77 +428,5 @@ def kernel_names(source: str, language: EmbeddedLanguage) -> tuple[str, ...]:
     return tuple(kernel.name for kernel in _kernels(parse_python(source), language))
 
 
-def _bound_names(node: ast.AST) -> set[str]:
-    """Names that a node binds, other than by a plain import."""
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return {node.name}
-    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-        return {node.id}
-    if isinstance(node, ast.arg):
-        return {node.arg}
-    if isinstance(node, ast.alias):
-        return {node.asname or ""}
-    if isinstance(node, ast.ImportFrom):
-        return {alias.asname or alias.name for alias in node.names}
-    return set()
-
-
-def _spelled(node: ast.AST) -> str:
-    """The source of a node, of which a long one is not worth writing out.
-
-    A node may hold most of the file, and so may each node in it.
-    """
-    for count, _ in enumerate(ast.walk(node)):
-        if count > _MOST_SPELLED_NODES:
-            return "a long expression"
-    return ast.unparse(node)[:_MOST_SPELLED]
-
-
 def _is_one_of(node: ast.AST, expressions: frozenset[str]) -> bool:
-    return isinstance(node, ast.Attribute | ast.Call) and _spelled(node) in expressions
-
-
-def _functions(tree: ast.AST) -> list[ast.FunctionDef]:
-    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-
-
-def _root_name(node: ast.AST) -> str:
-    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _own_name(node: ast.AST) -> str:
-    """The name of a variable or of an attribute of self."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        return node.attr if node.value.id == "self" else ""
-    return ""
-
-
-def _assigned(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                if name := _own_name(target):
-                    yield name, node.value
-
-
-def _library_names(tree: ast.AST) -> set[str]:
-    """Variables (or attributes of self) that hold a loaded library or extension."""
-    loads = ("ctypes.CDLL", "CDLL", "load_inline")
-    return {
-        name
-        for name, value in _assigned(tree)
-        if isinstance(value, ast.Call) and _spelled(value.func) in loads
-    }
-
-
-def _library_aliases(tree: ast.AST, libraries: set[str]) -> set[str]:
-    """Variables that hold a function of a library: `run = _lib.run`."""
-    return {
-        name
-        for name, value in _assigned(tree)
-        if isinstance(value, ast.Attribute) and _own_name(value.value) in libraries
-    }
+    return isinstance(node, ast.Attribute | ast.Call) and spelled(node) in expressions

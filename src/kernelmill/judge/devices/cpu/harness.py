@@ -1,13 +1,15 @@
 """CPU task harness: references and candidates run on inputs shared through memory files."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from kernelmill.backends.base import Built
 from kernelmill.judge.cases import HostCase, HostCaseSet
 from kernelmill.judge.correctness import Correctness, check_correctness
+from kernelmill.judge.devices.cpu.code_identity import KnownCode
 from kernelmill.judge.devices.cpu.interleaved import InterleavedTiming, TimedCandidate
+from kernelmill.judge.devices.cpu.profiling import Sampler
 from kernelmill.judge.devices.cpu.roofline import cpu_floor
 from kernelmill.judge.devices.cpu.template import CandidateTemplate
 from kernelmill.judge.devices.cpu.trials import run_trial, trial_body
@@ -39,8 +41,15 @@ class CpuHarness(Harness[CandidateTemplate]):
     clock = "host clock of the judge; the runner lives only inside it"
     device = ""
 
-    def __init__(self, task: Task, zygote: Zygote, settings: JudgeSettings) -> None:
+    def __init__(
+        self,
+        task: Task,
+        zygote: Zygote,
+        settings: JudgeSettings,
+        known_code: Callable[[], KnownCode],
+    ) -> None:
         self.task = task
+        self.known_code = known_code
         self._zygote = zygote
         self._settings = settings
         self._compiled: RunnerHandle | None = None
@@ -105,7 +114,7 @@ class CpuHarness(Harness[CandidateTemplate]):
             TimedCandidate(runner, outputs),
             self.baselines(compiled),
             self.ring,
-            frozenset(built.artefacts),
+            Sampler(self.known_code(), built.artefacts),
             self._settings,
         )
         with self._resuming_references():

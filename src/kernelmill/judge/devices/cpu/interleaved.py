@@ -33,9 +33,8 @@ _THOROUGH_ROUNDS = 3
 """Rounds in which every element of a call is compared."""
 _PROFILED_ROUNDS = 8
 """Rounds in which the candidate is profiled instead of timed; it cannot know which."""
-_MOST_PROFILED_ROUNDS = 32
-_ENOUGH_LOOKS = 12
-"""Profiling continues after the timed rounds until the candidate was seen computing this often."""
+_MOST_PROFILED_ROUNDS = 64
+"""Profiling continues after the timed rounds until it is decided whose code the candidate runs."""
 _LASTING_BATCHES = 4
 """Batches that one process answers at the end, as in a user's program."""
 _WARM_UP_ROUNDS = 2
@@ -73,10 +72,10 @@ class InterleavedTiming:
         candidate: TimedCandidate,
         baselines: list[RunnerHandle],
         ring: InputRing,
-        kernel_files: frozenset[str],
+        sampler: Sampler,
         settings: JudgeSettings,
     ) -> None:
-        self._sampler = Sampler(kernel_files)
+        self._sampler = sampler
         self._candidate = candidate
         self._baselines = baselines
         self._rows: list[list[float]] = [[] for _ in range(1 + len(baselines))]
@@ -100,7 +99,7 @@ class InterleavedTiming:
                 for _ in range(rounds):
                     self._time(thorough=False)
             for _ in range(_MOST_PROFILED_ROUNDS - _PROFILED_ROUNDS):
-                if self._sampler.looks >= _ENOUGH_LOOKS:
+                if self._sampler.is_decided:
                     break
                 self._profile()
             self._run_on()
@@ -116,7 +115,7 @@ class InterleavedTiming:
         thorough = set(self._rng.choice(rounds, _THOROUGH_ROUNDS).tolist())
         schedule = np.repeat([True, False], [rounds, _PROFILED_ROUNDS])
         for is_timed in self._rng.permutation(schedule).tolist():
-            if self._is_hopeless() and (is_timed or self._sampler.looks >= _ENOUGH_LOOKS):
+            if self._is_hopeless() and (is_timed or self._sampler.is_decided):
                 continue
             if is_timed:
                 self._time(thorough=len(self._waits) in thorough)

@@ -1,0 +1,47 @@
+"""Rules on the memory that a library makes executable, whatever its sections are called."""
+
+import io
+from collections.abc import Iterator
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+
+_EXECUTE, _WRITE = 1, 2
+_SECTION_WRITE, _SECTION_EXECUTE = 1, 4
+_MOST_NAME = 80
+
+
+def executable_memory_problems(library: bytes) -> list[str]:
+    """What is wrong with the executable memory of a library, one sentence each."""
+    try:
+        return list(_problems(ELFFile(io.BytesIO(library))))
+    except (ELFError, ArithmeticError, LookupError, ValueError) as error:
+        return [f"the library cannot be read: {error}"]
+
+
+def _problems(elf: ELFFile) -> Iterator[str]:
+    for segment in elf.iter_segments():
+        executable = segment["p_flags"] & _EXECUTE
+        if segment["p_type"] == "PT_GNU_STACK" and executable:
+            yield "its stack is executable"
+        if segment["p_type"] == "PT_LOAD" and executable and segment["p_flags"] & _WRITE:
+            yield "it has memory that is writable and executable"
+    if not any(segment["p_type"] == "PT_GNU_STACK" for segment in elf.iter_segments()):
+        yield "its stack is executable"
+    yield from _section_problems(elf)
+
+
+def _section_problems(elf: ELFFile) -> Iterator[str]:
+    executable = set()
+    for number, section in enumerate(elf.iter_sections()):
+        if section["sh_flags"] & _SECTION_EXECUTE:
+            executable.add(number)
+            if section["sh_flags"] & _SECTION_WRITE:
+                yield f"section {section.name[:_MOST_NAME]} is writable and executable"
+    symbols = elf.get_section_by_name(".symtab")
+    if not isinstance(symbols, SymbolTableSection):
+        return
+    for symbol in symbols.iter_symbols():
+        if symbol["st_info"]["type"] == "STT_OBJECT" and symbol["st_shndx"] in executable:
+            yield f"{symbol.name[:_MOST_NAME]} is data among instructions"

@@ -1,0 +1,24 @@
+"""How many numbers a task adds up, as far as its operators and sizes tell."""
+
+from kernelmill.records.tensors import Layout
+
+_ADDING = frozenset(
+    """_fused_rms_norm _softmax addbmm addmm addmv baddbmm bmm convolution cumprod cumsum dot einsum
+    embedding_bag index_add index_put linalg_vector_norm linear matmul mean mm mv native_batch_norm
+    native_group_norm native_layer_norm norm prod rms_norm scatter_add scatter_reduce std sum var
+    var_mean vdot""".split()
+)
+"""Operators whose results have the relative error of their sums. The logarithm of a sum, as in
+logsumexp or the cross-entropy, has not."""
+_PREFIXES = ("_native_batch_norm", "_scaled_dot_product", "_flash_attention", "scaled_dot_product")
+
+
+def longest_sum(signature: tuple[str, ...], given: Layout) -> int:
+    """The longest dimension of what a task is given, if one of its operators adds numbers up.
+
+    It is 1 for a task that adds nothing: there the error of a sum explains nothing.
+    """
+    names = {operator.partition(".")[0] for operator in signature}
+    if not any(name.rstrip("_") in _ADDING or name.startswith(_PREFIXES) for name in names):
+        return 1
+    return max((extent for tensor in given.tensors for extent in tensor.shape), default=1)
