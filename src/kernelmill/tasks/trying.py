@@ -1,0 +1,175 @@
+"""Choice of a task's input distributions: those under which its reference defines the result.
+
+Used inside sandboxes only.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import torch
+
+from kernelmill.records.task import Constants
+from kernelmill.tasks.distributions import BASIC, EXTREMES, SPECIALS, STRUCTURES
+from kernelmill.tasks.module import Draw, TaskModule, tensors_in, to_float64
+
+_MOST_DISPUTED = 0.01
+"""Share of elements for which float32 and float64 may disagree on whether they are finite: the
+order of a sum decides there."""
+_MOST_NON_FINITE = 0.5
+"""A draw with more NaN and infinities than this among its outputs says little."""
+_SEEDS = (20_260_101, 20_260_202)
+_ANY_OF_EQUALS = ("topk", "sort.", "argsort", "kthvalue", "median", "mode")
+"""Operators that choose any of equal values; `max` and `argmax` choose the first."""
+_NAMES = {
+    "special": "NaN, infinities and denormals",
+    "infinite": "infinities and denormals",
+    "denormal": "denormals and signed zeros",
+}
+
+
+class Tried(NamedTuple):
+    distributions: tuple[str, ...]
+    untried: tuple[str, ...]
+    """What no trial holds, with the reason."""
+
+
+class _Outcome(NamedTuple):
+    """The outputs of the reference under a distribution, flat and all together."""
+
+    eager: torch.Tensor
+    exact: torch.Tensor
+    """In float64, rounded to the type of the output."""
+
+    @property
+    def finite(self) -> bool:
+        return bool(torch.isfinite(self.eager).all())
+
+    @property
+    def non_finite_share(self) -> float:
+        return float((~torch.isfinite(self.eager)).double().mean())
+
+    @property
+    def disputed_share(self) -> float:
+        return float((_classes(self.eager) != _classes(self.exact)).double().mean())
+
+
+def choose_distributions(
+    module: TaskModule, constants: Constants, signature: Sequence[str]
+) -> Tried:
+    """Try every distribution on one variant."""
+    trying = _Trying(module, constants)
+    tried = ["plain", *(name for name in BASIC[1:] if trying.stays_finite(name, _SEEDS[:1]))]
+    untried = []
+    for name in STRUCTURES:
+        if name == "ties" and not _ties_are_defined(trying, signature):
+            untried.append("ties: which of equal values is chosen is not defined")
+        elif not trying.changes_anything(name):
+            continue
+        elif trying.stays_finite(name, _SEEDS):
+            tried.append(name)
+        else:
+            untried.append(f"{name}: the reference is not finite there")
+    for family, what in ((SPECIALS, ""), (EXTREMES, "magnitudes beyond a thousand")):
+        if not trying.changes_anything(family[0]):
+            if trying.has_floats:
+                untried.append(f"{what or _NAMES['special']}: outside of the task's domain")
+            continue
+        chosen = next((name for name in family if trying.is_defined(name)), None)
+        tried += [chosen] if chosen else []
+        untried += _missing(family, chosen, what)
+    return Tried(tuple(tried), tuple(untried))
+
+
+def _missing(family: tuple[str, ...], chosen: str | None, what: str) -> list[str]:
+    """What was left out of a family of distributions, of which each holds less than the one
+    before."""
+    if chosen == family[0]:
+        return []
+    reason = "the reference does not define enough of its result there"
+    if family is EXTREMES:
+        limit = f"magnitudes beyond 1e{chosen.partition('-')[2]}" if chosen else what
+        return [f"{limit}: {reason}"]
+    lost = {"infinite": "NaN", "denormal": "NaN and infinities"}.get(
+        chosen or "", _NAMES["special"]
+    )
+    return [f"{lost}: {reason}"]
+
+
+class _Trying:
+    def __init__(self, module: TaskModule, constants: Constants) -> None:
+        self._module = module
+        self._constants = constants
+        plain = tensors_in(module.draw(constants, "plain", _SEEDS[0]).inputs)
+        self.has_floats = any(tensor.is_floating_point() for tensor in plain)
+
+    def draw(self, name: str, seed: int) -> Draw:
+        return self._module.draw(self._constants, name, seed)
+
+    def changes_anything(self, name: str) -> bool:
+        before, after = (tensors_in(self.draw(n, _SEEDS[0]).inputs) for n in ("plain", name))
+        return any(not torch.equal(a, b) for a, b in zip(before, after, strict=True))
+
+    def stays_finite(self, name: str, seeds: Iterable[int]) -> bool:
+        return all(
+            outcome is not None and outcome.finite
+            for outcome in (self._outcome(name, seed, exact=False) for seed in seeds)
+        )
+
+    def is_defined(self, name: str) -> bool:
+        """Whether float32 and float64 agree on what is finite, and enough of it is."""
+        return all(
+            outcome is not None
+            and outcome.disputed_share <= _MOST_DISPUTED
+            and outcome.non_finite_share <= _MOST_NON_FINITE
+            for outcome in (self._outcome(name, seed, exact=True) for seed in _SEEDS)
+        )
+
+    def _outcome(self, name: str, seed: int, exact: bool) -> _Outcome | None:
+        try:
+            draw = self.draw(name, seed)
+            wide = _wide_outputs(draw) if exact else None
+            eager = tensors_in(draw.model(*draw.inputs))
+        except Exception:  # the task's own code may raise anything on inputs it was not made for
+            return None
+        floats = [i for i, output in enumerate(eager) if output.is_floating_point()]
+        flat = [eager[i].reshape(-1).float() for i in floats]
+        rounded = flat if wide is None else [wide[i].reshape(-1).to(eager[i].dtype) for i in floats]
+        if not flat:
+            return _Outcome(torch.zeros(1), torch.zeros(1))
+        return _Outcome(torch.cat(flat), torch.cat([part.float() for part in rounded]))
+
+
+def _wide_outputs(draw: Draw) -> list[torch.Tensor] | None:
+    """The outputs in float64; None where the code does not allow it."""
+    try:
+        return tensors_in(to_float64(draw.model)(*to_float64(draw.inputs)))
+    except (RuntimeError, TypeError):
+        return None
+
+
+def _classes(values: torch.Tensor) -> torch.Tensor:
+    """0 for finite values, 1 for NaN, 2 and 3 for the infinities."""
+    infinite = torch.isinf(values)
+    return torch.isnan(values) + 2 * infinite + (infinite & (values < 0))
+
+
+def _ties_are_defined(trying: _Trying, signature: Sequence[str]) -> bool:
+    """Whether the result stays nearly the same when equal values become almost equal."""
+    if not any(name.startswith(_ANY_OF_EQUALS) for name in signature):
+        return True
+    draw = trying.draw("ties", _SEEDS[0])
+    broken = [_almost_equal(value) for value in draw.inputs]
+    pairs = zip(tensors_in(draw.model(*draw.inputs)), tensors_in(draw.model(*broken)), strict=True)
+    return all(
+        torch.allclose(a, b, 1e-4, 1e-4) if a.is_floating_point() else torch.equal(a, b)
+        for a, b in pairs
+    )
+
+
+def _almost_equal(value: object) -> object:
+    """A tensor whose elements are changed by some units in the last place."""
+    if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+        return value
+    generator = torch.Generator(value.device).manual_seed(_SEEDS[0])
+    noise = torch.rand(value.shape, generator=generator, device=value.device)
+    return value * (1 + 64 * torch.finfo(value.dtype).eps * noise.to(value.dtype))
