@@ -13,6 +13,7 @@ from kernelmill.sandbox.channel import Channel
 from kernelmill.tasks.families import family_of_signature
 from kernelmill.tasks.module import OWN, Draw, TaskModule, UnusableTask, tensors_in
 from kernelmill.tasks.operators import OperatorLog
+from kernelmill.tasks.probing import Probe
 from kernelmill.tasks.promises import BrokenPromise, Promises, declared_promises, find_promises
 from kernelmill.tasks.sensitivity import measure_sensitivity
 from kernelmill.tasks.trying import choose_distributions
@@ -22,7 +23,7 @@ _SEED = 20_260_101
 _HIDDEN_FRACTIONS = (0.37, 0.71)
 _MOST_HIDDEN = 3
 _PROMISE_SEEDS = (11, 12, 13)
-_PROBE_ROWS = 8
+_PROBE_ROWS = 2
 
 
 def run_describer(channel: Channel, arguments: dict[str, Any], _scratch: str) -> None:
@@ -53,20 +54,22 @@ def describe_module(module: TaskModule, request: dict[str, Any]) -> Task:
     outputs, operators = _first_call(draw)
     _check_behaviour(draw, outputs)
     variants = (_variant(draw, {}, hidden=False), *_hidden_variants(module))
-    probe = _probe(variants)
-    promises = _signs(module, probe, promises)
+    constants = _probe_constants(variants)
+    probe = Probe(module, constants)
+    promises = _signs(probe, promises)
     if any(promises):
         module.declare("PROMISES", promises)
-    tried = choose_distributions(module, probe, tuple(operators.names))
-    sensitivity = measure_sensitivity(module, probe, tried.distributions)
+    names = tuple(operators.names)
+    tried = choose_distributions(probe, names)
+    sensitivity = measure_sensitivity(probe, tried.distributions)
     repair = ""
     if sensitivity.repair != OWN:
         module.declare("REPAIR", sensitivity.repair)
-        tried = choose_distributions(module, probe, tuple(operators.names))
+        tried = choose_distributions(probe.repaired(sensitivity.repair), names)
         repair = "{} inputs, {} parameters".format(*sensitivity.repair)
     return Task(
         id=request["id"],
-        family=request["family"] or family_of_signature(tuple(operators.names)),
+        family=request["family"] or family_of_signature(names),
         path=request["path"],
         source=module.source,
         scale=request["scale"],
@@ -75,7 +78,7 @@ def describe_module(module: TaskModule, request: dict[str, Any]) -> Task:
         outputs=tensor_specs(outputs),
         state={name: tensor_specs([tensor])[0] for name, tensor in draw.model.state_dict().items()},
         buffers=tuple(name for name, _ in draw.model.named_buffers()),
-        signature=tuple(operators.names),
+        signature=names,
         flops=operators.flops,
         promises=promises,
         untried=tried.untried,
@@ -129,33 +132,23 @@ def _promises(module: TaskModule) -> tuple[Promises, ...]:
     )
 
 
-def _signs(
-    module: TaskModule, constants: Constants, promises: tuple[Promises, ...]
-) -> tuple[Promises, ...]:
+def _signs(probe: Probe, promises: tuple[Promises, ...]) -> tuple[Promises, ...]:
     """Add that a tensor is positive, where the reference is not finite with other signs."""
-    draw = module.draw(constants, "plain", _SEED)
+    inputs = probe.inputs("plain", _SEED)
     tensors: list[torch.Tensor] = []
-    node = describe_value(draw.inputs, tensors)
+    node = describe_value(inputs, tensors)
     found = []
     for index, (tensor, words) in enumerate(zip(tensors, promises, strict=True)):
         eligible = tensor.is_floating_point() and not words and tensor.numel()
         if eligible and bool((tensor >= 0).all()):
             given = [*tensors[:index], -tensor, *tensors[index + 1 :]]
-            if not _is_finite(draw.model, restore_value(node, given)):
+            if not probe.is_finite(restore_value(node, given)):
                 words = ("positive" if bool((tensor > 0).all()) else "nonnegative",)
         found.append(words)
     return tuple(found)
 
 
-def _is_finite(model: nn.Module, inputs: Any) -> bool:
-    try:
-        outputs = tensors_in(model(*inputs))
-    except Exception:  # the task's own code may raise anything on inputs it was not made for
-        return False
-    return all(bool(torch.isfinite(output).all()) for output in outputs)
-
-
-def _probe(variants: tuple[Variant, ...]) -> Constants:
+def _probe_constants(variants: tuple[Variant, ...]) -> Constants:
     """The smallest variant with enough rows to tell apart: on it the task is examined."""
     fitting = [variant for variant in variants if _rows(variant) >= _PROBE_ROWS]
     return min(fitting or variants[:1], key=_elements).constants

@@ -78,10 +78,6 @@ class TaskModule:
         """Append what was found out to the source, so that the next load finds it declared."""
         self._append(f"{name} = {value!r}")
 
-    def try_repair(self, repair: tuple[str, str]) -> None:
-        """Draw repaired inputs and parameters from now on, without declaring it."""
-        vars(self._module)["REPAIR"] = repair
-
     def _append(self, text: str) -> None:
         exec(compile(text, "<task>", "exec"), self._module.__dict__)
         self.source = f"{self.source}\n{text}\n"
@@ -166,14 +162,23 @@ class TaskModule:
         """
         with self.sized(constants):
             model = self.model(seed)
-            inputs = self.inputs(seed + (101 if change == "inputs" else 1))
         if change != "state":
             randomise_state(model, torch.Generator(self._device).manual_seed(seed + 2))
         how_inputs, how_state = self.repair
         repair_state(model, how_state)
+        other = 100 if change == "inputs" else 0
+        return Draw(model, self.drawn_inputs(constants, distribution, seed, how_inputs, other))
+
+    def drawn_inputs(
+        self, constants: Constants, distribution: str, seed: int, repair: str, other: int = 0
+    ) -> list[Any]:
+        """Inputs of one distribution; with `other` not 0, made from other inputs of the file."""
+        with self.sized(constants):
+            inputs = self.inputs(seed + 1 + other)
         generator = torch.Generator(self._device).manual_seed(seed + 3)
-        transform = InputDistribution(distribution, generator, self.promises, how_inputs)
-        return Draw(model, transform.apply(inputs))
+        transform = InputDistribution(distribution, generator, self.promises, repair)
+        drawn: list[Any] = transform.apply(list(inputs))
+        return drawn
 
 
 def tensors_in(value: Any) -> list[torch.Tensor]:

@@ -6,13 +6,14 @@ one that does the work. Where the file's own inputs and parameters ask nothing, 
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
 
-from kernelmill.records.task import Constants
 from kernelmill.tasks.distributions import REPAIRS
-from kernelmill.tasks.module import OWN, Draw, TaskModule, perturb, tensors_in, to_float64
+from kernelmill.tasks.module import OWN, perturb, tensors_in
+from kernelmill.tasks.probing import Probe
 from kernelmill.tensors.torch_side import describe_value, restore_value
 
 _SEED = 20_260_303
@@ -41,34 +42,28 @@ class _Replaced(NamedTuple):
     outputs: Callable[[], list[torch.Tensor]]
 
 
-def measure_sensitivity(
-    module: TaskModule, constants: Constants, distributions: tuple[str, ...]
-) -> Sensitivity:
+def measure_sensitivity(probe: Probe, distributions: tuple[str, ...]) -> Sensitivity:
     """Measure, and find a repair where the file's own inputs ask nothing."""
-    own = _measured(module.draw(constants, "plain", _SEED), module, constants, "plain")
+    own = _measured(probe, "plain")
     if not own.degenerate:
         return own
     for repair in REPAIRS:
-        module.try_repair(repair)
-        found = _measured(module.draw(constants, "plain", _SEED), module, constants, "plain")
+        found = _measured(probe.repaired(repair), "plain")
         if not found.degenerate:
             return found._replace(repair=repair)
-    module.try_repair(OWN)
-    others = (
-        _measured(module.draw(constants, name, _SEED), module, constants, name)
-        for name in distributions[1:]
-    )
-    return own if all(found.degenerate for found in others) else own._replace(degenerate="")
+    if all(_measured(probe, name).degenerate for name in distributions[1:]):
+        return own
+    return own._replace(degenerate="")
 
 
-def _measured(draw: Draw, module: TaskModule, constants: Constants, name: str) -> Sensitivity:
+def _measured(probe: Probe, distribution: str) -> Sensitivity:
+    inputs, others = (probe.inputs(distribution, seed) for seed in (_SEED, _SEED + 1))
     try:
-        outputs = tensors_in(draw.model(*draw.inputs))
-        budgets = _budgets(draw, outputs)
-        other = module.draw(constants, name, _SEED + 1)
+        outputs = probe.outputs(inputs)
+        budgets = _budgets(outputs, probe.wide_outputs(inputs) or outputs)
         idle = [
             replaced
-            for replaced in _replacements(draw, other)
+            for replaced in _replacements(probe, inputs, others)
             if not _differ(outputs, replaced.outputs(), budgets)
         ]
     except RuntimeError as error:  # of the task's own code, on inputs it was not made for
@@ -79,12 +74,8 @@ def _measured(draw: Draw, module: TaskModule, constants: Constants, name: str) -
     return Sensitivity(names, f"no output depends on {shown}" if work else "")
 
 
-def _budgets(draw: Draw, outputs: list[torch.Tensor]) -> list[float]:
+def _budgets(outputs: list[torch.Tensor], exact: list[torch.Tensor]) -> list[float]:
     """The error that a candidate may have in each output, as a root mean square."""
-    try:
-        exact = tensors_in(to_float64(draw.model)(*to_float64(draw.inputs)))
-    except (RuntimeError, TypeError):
-        exact = outputs
     budgets = []
     for output, wide in zip(outputs, exact, strict=True):
         if not output.is_floating_point():
@@ -108,20 +99,23 @@ def _differ(before: list[torch.Tensor], after: list[torch.Tensor], budgets: list
     )
 
 
-def _replacements(draw: Draw, other: Draw) -> Iterator[_Replaced]:
+def _replacements(probe: Probe, inputs: list[Any], others: list[Any]) -> Iterator[_Replaced]:
     """Every input and parameter, to be replaced by that of another draw, one at a time."""
     tensors: list[torch.Tensor] = []
-    node = describe_value(draw.inputs, tensors)
-    for index, (mine, theirs) in enumerate(zip(tensors, tensors_in(other.inputs), strict=True)):
+    node = describe_value(inputs, tensors)
+    for index, (mine, theirs) in enumerate(zip(tensors, tensors_in(others), strict=True)):
         changed = _changed(mine, theirs)
         if changed is not None:
             given = [*tensors[:index], changed, *tensors[index + 1 :]]
-            yield _Replaced(f"input {index}", True, _call(draw, restore_value(node, given)))
-    named = list(draw.model.named_parameters())
+            call = partial(probe.outputs, restore_value(node, given))
+            yield _Replaced(f"input {index}", True, call)
+    named = list(probe.model.named_parameters())
     for name, parameter in named[:_MOST_PARAMETERS]:
-        yield _Replaced(name, _holds_work(parameter), _with_others(draw, {name}))
+        call = partial(_with_others, probe, inputs, {name})
+        yield _Replaced(name, _holds_work(parameter), call)
     if rest := {name for name, _ in named[_MOST_PARAMETERS:]}:
-        yield _Replaced(f"{len(rest)} further parameters", True, _with_others(draw, rest))
+        call = partial(_with_others, probe, inputs, rest)
+        yield _Replaced(f"{len(rest)} further parameters", True, call)
 
 
 def _changed(mine: torch.Tensor, theirs: torch.Tensor) -> torch.Tensor | None:
@@ -136,22 +130,14 @@ def _holds_work(parameter: torch.Tensor) -> bool:
     return sum(size > 1 for size in parameter.shape) > 1
 
 
-def _call(draw: Draw, inputs: Any) -> Callable[[], list[torch.Tensor]]:
-    return lambda: tensors_in(draw.model(*inputs))
-
-
-def _with_others(draw: Draw, names: set[str]) -> Callable[[], list[torch.Tensor]]:
+def _with_others(probe: Probe, inputs: list[Any], names: set[str]) -> list[torch.Tensor]:
     """Outputs with other values of some parameters: their own, perturbed once more."""
-
-    def outputs() -> list[torch.Tensor]:
-        chosen = {name: p for name, p in draw.model.named_parameters() if name in names}
-        before = {name: parameter.detach().clone() for name, parameter in chosen.items()}
-        with torch.no_grad():
-            for parameter in chosen.values():
-                perturb(parameter, torch.Generator(parameter.device).manual_seed(_SEED))
-            found = tensors_in(draw.model(*draw.inputs))
-            for name, parameter in chosen.items():
-                parameter.copy_(before[name])
-        return found
-
-    return outputs
+    chosen = {name: p for name, p in probe.model.named_parameters() if name in names}
+    before = {name: parameter.detach().clone() for name, parameter in chosen.items()}
+    with torch.no_grad():
+        for parameter in chosen.values():
+            perturb(parameter, torch.Generator(parameter.device).manual_seed(_SEED))
+        found = probe.outputs(inputs)
+        for name, parameter in chosen.items():
+            parameter.copy_(before[name])
+    return found

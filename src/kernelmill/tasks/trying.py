@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import torch
 
-from kernelmill.records.task import Constants
 from kernelmill.tasks.distributions import BASIC, EXTREMES, SPECIALS, STRUCTURES
-from kernelmill.tasks.module import Draw, TaskModule, tensors_in, to_float64
+from kernelmill.tasks.module import tensors_in
+from kernelmill.tasks.probing import Probe
 
 _MOST_DISPUTED = 0.01
 """Share of elements for which float32 and float64 may disagree on whether they are finite: the
@@ -41,10 +41,6 @@ class _Outcome(NamedTuple):
     """In float64, rounded to the type of the output."""
 
     @property
-    def finite(self) -> bool:
-        return bool(torch.isfinite(self.eager).all())
-
-    @property
     def non_finite_share(self) -> float:
         return float((~torch.isfinite(self.eager)).double().mean())
 
@@ -53,11 +49,9 @@ class _Outcome(NamedTuple):
         return float((_classes(self.eager) != _classes(self.exact)).double().mean())
 
 
-def choose_distributions(
-    module: TaskModule, constants: Constants, signature: Sequence[str]
-) -> Tried:
-    """Try every distribution on one variant."""
-    trying = _Trying(module, constants)
+def choose_distributions(probe: Probe, signature: Sequence[str]) -> Tried:
+    """Try every distribution."""
+    trying = _Trying(probe)
     tried = ["plain", *(name for name in BASIC[1:] if trying.stays_finite(name, _SEEDS[:1]))]
     untried = []
     for name in STRUCTURES:
@@ -96,24 +90,17 @@ def _missing(family: tuple[str, ...], chosen: str | None, what: str) -> list[str
 
 
 class _Trying:
-    def __init__(self, module: TaskModule, constants: Constants) -> None:
-        self._module = module
-        self._constants = constants
-        plain = tensors_in(module.draw(constants, "plain", _SEEDS[0]).inputs)
+    def __init__(self, probe: Probe) -> None:
+        self.probe = probe
+        plain = tensors_in(probe.inputs("plain", _SEEDS[0]))
         self.has_floats = any(tensor.is_floating_point() for tensor in plain)
 
-    def draw(self, name: str, seed: int) -> Draw:
-        return self._module.draw(self._constants, name, seed)
-
     def changes_anything(self, name: str) -> bool:
-        before, after = (tensors_in(self.draw(n, _SEEDS[0]).inputs) for n in ("plain", name))
+        before, after = (tensors_in(self.probe.inputs(n, _SEEDS[0])) for n in ("plain", name))
         return any(not torch.equal(a, b) for a, b in zip(before, after, strict=True))
 
     def stays_finite(self, name: str, seeds: Iterable[int]) -> bool:
-        return all(
-            outcome is not None and outcome.finite
-            for outcome in (self._outcome(name, seed, exact=False) for seed in seeds)
-        )
+        return all(self.probe.is_finite(self.probe.inputs(name, seed)) for seed in seeds)
 
     def is_defined(self, name: str) -> bool:
         """Whether float32 and float64 agree on what is finite, and enough of it is."""
@@ -121,30 +108,29 @@ class _Trying:
             outcome is not None
             and outcome.disputed_share <= _MOST_DISPUTED
             and outcome.non_finite_share <= _MOST_NON_FINITE
-            for outcome in (self._outcome(name, seed, exact=True) for seed in _SEEDS)
+            for outcome in (self._outcome(name, seed) for seed in _SEEDS)
         )
 
-    def _outcome(self, name: str, seed: int, exact: bool) -> _Outcome | None:
+    def _outcome(self, name: str, seed: int) -> _Outcome | None:
+        inputs = self.probe.inputs(name, seed)
         try:
-            draw = self.draw(name, seed)
-            wide = _wide_outputs(draw) if exact else None
-            eager = tensors_in(draw.model(*draw.inputs))
+            wide = self.probe.wide_outputs(inputs)
+            eager = self.probe.outputs(inputs)
         except Exception:  # the task's own code may raise anything on inputs it was not made for
             return None
-        floats = [i for i, output in enumerate(eager) if output.is_floating_point()]
-        flat = [eager[i].reshape(-1).float() for i in floats]
-        rounded = flat if wide is None else [wide[i].reshape(-1).to(eager[i].dtype) for i in floats]
-        if not flat:
+        pairs = [
+            (output, output if wide is None else wide[index].to(output.dtype))
+            for index, output in enumerate(eager)
+            if output.is_floating_point()
+        ]
+        if not pairs:
             return _Outcome(torch.zeros(1), torch.zeros(1))
-        return _Outcome(torch.cat(flat), torch.cat([part.float() for part in rounded]))
+        own, exact = zip(*pairs, strict=True)
+        return _Outcome(_flat(own), _flat(exact))
 
 
-def _wide_outputs(draw: Draw) -> list[torch.Tensor] | None:
-    """The outputs in float64; None where the code does not allow it."""
-    try:
-        return tensors_in(to_float64(draw.model)(*to_float64(draw.inputs)))
-    except (RuntimeError, TypeError):
-        return None
+def _flat(tensors: Iterable[torch.Tensor]) -> torch.Tensor:
+    return torch.cat([tensor.reshape(-1).float() for tensor in tensors])
 
 
 def _classes(values: torch.Tensor) -> torch.Tensor:
@@ -157,9 +143,10 @@ def _ties_are_defined(trying: _Trying, signature: Sequence[str]) -> bool:
     """Whether the result stays nearly the same when equal values become almost equal."""
     if not any(name.startswith(_ANY_OF_EQUALS) for name in signature):
         return True
-    draw = trying.draw("ties", _SEEDS[0])
-    broken = [_almost_equal(value) for value in draw.inputs]
-    pairs = zip(tensors_in(draw.model(*draw.inputs)), tensors_in(draw.model(*broken)), strict=True)
+    probe = trying.probe
+    tied = probe.inputs("ties", _SEEDS[0])
+    broken = [_almost_equal(value) for value in tied]
+    pairs = zip(probe.outputs(tied), probe.outputs(broken), strict=True)
     return all(
         torch.allclose(a, b, 1e-4, 1e-4) if a.is_floating_point() else torch.equal(a, b)
         for a, b in pairs
