@@ -60,12 +60,12 @@ def describe_module(module: TaskModule, request: dict[str, Any]) -> Task:
     if any(promises):
         module.declare("PROMISES", promises)
     names = tuple(operators.names)
-    tried = choose_distributions(probe, names)
+    tried = choose_distributions(probe, names, operators.flops > 0)
     sensitivity = measure_sensitivity(probe, tried.distributions)
     repair = ""
     if sensitivity.repair != OWN:
         module.declare("REPAIR", sensitivity.repair)
-        tried = choose_distributions(probe.repaired(sensitivity.repair), names)
+        tried = choose_distributions(probe.repaired(sensitivity.repair), names, operators.flops > 0)
         repair = "{} inputs, {} parameters".format(*sensitivity.repair)
     return Task(
         id=request["id"],

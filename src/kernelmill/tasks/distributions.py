@@ -19,8 +19,10 @@ STRUCTURES = ("regimes", "clustered", "impulse", "ties", "skewed")
 that are spread out, information everywhere, distinct values, and balanced indices."""
 EXTREMES = tuple(f"extreme-{decades}" for decades in (30, 18, 9, 4))
 """Magnitudes of up to so many decades; the largest that the reference bears is used."""
-SPECIALS = ("special", "infinite", "denormal")
-"""NaN, infinities, denormals and signed zeros; without NaN; only finite ones of them."""
+INFINITIES = ("infinite", "infinite-plus", "infinite-minus")
+"""Both infinities, or one of them."""
+SPECIALS = ("nan", "infinite", "denormal")
+"""A few NaN, infinities, denormals and signed zeros; the last two are in the others as well."""
 
 _SHIFT = 20.0
 _LARGE = 32.0
@@ -50,9 +52,8 @@ class InputDistribution:
         self._repair = repair
         self._place = self._uniform()
         """Where in the first dimension something happens, in all inputs alike."""
-        self._decades = _LEAST_EXTREME + self._uniform() * (
-            int(self._strength or _LEAST_EXTREME) - _LEAST_EXTREME
-        )
+        most = int(self._strength) if self._name == "extreme" else _LEAST_EXTREME
+        self._decades = _LEAST_EXTREME + self._uniform() * (most - _LEAST_EXTREME)
         self._seen = 0
 
     def apply(self, value: Any) -> Any:
@@ -208,15 +209,17 @@ class InputDistribution:
         return value
 
     def _kinds(self, value: torch.Tensor, signed: bool) -> list[float]:
-        """Special values in random order."""
+        """Special values in random order, the distribution's own twice as often as others."""
         tiny = torch.finfo(value.dtype).tiny
         finite = [tiny / 8, *([-tiny / 2, -0.0] if signed else [])]
-        kinds = {
-            "special": [math.nan, math.inf, *([-math.inf] if signed else []), *finite],
-            "infinite": [math.inf, *([-math.inf] if signed else []), *finite],
-            "denormal": finite,
-        }[self._name]
-        start = self._below(len(kinds))
+        infinities = {"plus": [math.inf], "minus": [-math.inf]}.get(
+            self._strength, [math.inf, -math.inf]
+        )
+        if not signed:
+            infinities = [number for number in infinities if number > 0]
+        own = {"nan": [math.nan], "infinite": infinities, "denormal": []}[self._name]
+        kinds = [*own, *own, *finite]
+        start = self._below(max(1, len(own)))
         return kinds[start:] + kinds[:start]
 
     # Indices and masks

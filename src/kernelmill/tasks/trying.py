@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import torch
 
-from kernelmill.tasks.distributions import BASIC, EXTREMES, SPECIALS, STRUCTURES
+from kernelmill.tasks.distributions import BASIC, EXTREMES, INFINITIES, STRUCTURES
 from kernelmill.tasks.module import tensors_in
 from kernelmill.tasks.probing import Probe
 
@@ -20,11 +20,9 @@ _MOST_NON_FINITE = 0.5
 _SEEDS = (20_260_101, 20_260_202)
 _ANY_OF_EQUALS = ("topk", "sort.", "argsort", "kthvalue", "median", "mode")
 """Operators that choose any of equal values; `max` and `argmax` choose the first."""
-_NAMES = {
-    "special": "NaN, infinities and denormals",
-    "infinite": "infinities and denormals",
-    "denormal": "denormals and signed zeros",
-}
+_SPREADS = "fast products (Strassen, Winograd) spread it over results that do not depend on it"
+_UNDEFINED = "the reference does not define enough of its result there"
+_OUTSIDE = "outside of the task's domain"
 
 
 class Tried(NamedTuple):
@@ -49,44 +47,67 @@ class _Outcome(NamedTuple):
         return float((_classes(self.eager) != _classes(self.exact)).double().mean())
 
 
-def choose_distributions(probe: Probe, signature: Sequence[str]) -> Tried:
-    """Try every distribution."""
+def choose_distributions(probe: Probe, signature: Sequence[str], multiplies: bool) -> Tried:
+    """Try every distribution; `multiplies` says whether the task has products of matrices."""
     trying = _Trying(probe)
-    tried = ["plain", *(name for name in BASIC[1:] if trying.stays_finite(name, _SEEDS[:1]))]
-    untried = []
+    basic = ["plain", *(name for name in BASIC[1:] if trying.stays_finite(name, _SEEDS[:1]))]
+    parts = [Tried(tuple(basic), ()), _structures(trying, signature)]
+    if trying.has_floats:
+        parts += [_special_values(trying, multiplies), _magnitudes(trying)]
+    return Tried(
+        tuple(name for part in parts for name in part.distributions),
+        tuple(line for part in parts for line in part.untried),
+    )
+
+
+def _structures(trying: "_Trying", signature: Sequence[str]) -> Tried:
+    tried, untried = [], []
     for name in STRUCTURES:
+        if not trying.changes_anything(name):
+            continue
         if name == "ties" and not _ties_are_defined(trying, signature):
             untried.append("ties: which of equal values is chosen is not defined")
-        elif not trying.changes_anything(name):
-            continue
         elif trying.stays_finite(name, _SEEDS):
             tried.append(name)
         else:
             untried.append(f"{name}: the reference is not finite there")
-    for family, what in ((SPECIALS, ""), (EXTREMES, "magnitudes beyond a thousand")):
-        if not trying.changes_anything(family[0]):
-            if trying.has_floats:
-                untried.append(f"{what or _NAMES['special']}: outside of the task's domain")
-            continue
-        chosen = next((name for name in family if trying.is_defined(name)), None)
-        tried += [chosen] if chosen else []
-        untried += _missing(family, chosen, what)
     return Tried(tuple(tried), tuple(untried))
 
 
-def _missing(family: tuple[str, ...], chosen: str | None, what: str) -> list[str]:
-    """What was left out of a family of distributions, of which each holds less than the one
-    before."""
-    if chosen == family[0]:
-        return []
-    reason = "the reference does not define enough of its result there"
-    if family is EXTREMES:
-        limit = f"magnitudes beyond 1e{chosen.partition('-')[2]}" if chosen else what
-        return [f"{limit}: {reason}"]
-    lost = {"infinite": "NaN", "denormal": "NaN and infinities"}.get(
-        chosen or "", _NAMES["special"]
+def _special_values(trying: "_Trying", multiplies: bool) -> Tried:
+    """NaN where the reference says which results it reaches, and the infinities that do not become
+    NaN: there (infinity minus infinity) another formula of the same function has a limit."""
+    if not trying.changes_anything("nan"):
+        return Tried((), (f"NaN, infinities and denormals: {_OUTSIDE}",))
+    tried, untried = [], []
+    if multiplies:
+        untried.append(f"NaN and infinities: {_SPREADS}")
+    else:
+        tried += ["nan"] if trying.is_defined("nan") else []
+        untried += [] if tried else [f"NaN: {_UNDEFINED}"]
+        infinite = next((name for name in INFINITIES if trying.is_defined(name, nan=False)), None)
+        tried += [infinite] if infinite else []
+        untried += [] if infinite == INFINITIES[0] else [f"{_lost(infinite)}: {_UNDEFINED}"]
+    if not tried and trying.changes_anything("denormal"):
+        tried = ["denormal"] if trying.is_defined("denormal") else []
+    return Tried(tuple(tried), tuple(untried))
+
+
+def _lost(infinite: str | None) -> str:
+    return {"infinite-plus": "minus infinity", "infinite-minus": "infinity"}.get(
+        infinite or "", "infinities"
     )
-    return [f"{lost}: {reason}"]
+
+
+def _magnitudes(trying: "_Trying") -> Tried:
+    if not trying.changes_anything(EXTREMES[0]):
+        return Tried((), (f"magnitudes beyond a thousand: {_OUTSIDE}",))
+    chosen = next((name for name in EXTREMES if trying.is_defined(name)), None)
+    if chosen == EXTREMES[0]:
+        return Tried((chosen,), ())
+    limit = "a thousand" if chosen is None else f"1e{chosen.partition('-')[2]}"
+    untried = (f"magnitudes beyond {limit}: {_UNDEFINED}",)
+    return Tried(() if chosen is None else (chosen,), untried)
 
 
 class _Trying:
@@ -102,12 +123,16 @@ class _Trying:
     def stays_finite(self, name: str, seeds: Iterable[int]) -> bool:
         return all(self.probe.is_finite(self.probe.inputs(name, seed)) for seed in seeds)
 
-    def is_defined(self, name: str) -> bool:
-        """Whether float32 and float64 agree on what is finite, and enough of it is."""
+    def is_defined(self, name: str, nan: bool = True) -> bool:
+        """Whether float32 and float64 agree on what is finite, and enough of it is.
+
+        `nan` says whether NaN is accepted among the outputs.
+        """
         return all(
             outcome is not None
             and outcome.disputed_share <= _MOST_DISPUTED
             and outcome.non_finite_share <= _MOST_NON_FINITE
+            and (nan or not bool(outcome.exact.isnan().any()))
             for outcome in (self._outcome(name, seed) for seed in _SEEDS)
         )
 
