@@ -157,18 +157,22 @@ class InputDistribution:
         return value
 
     def _impulse(self, value: torch.Tensor) -> torch.Tensor:
-        """Zero but for a short stretch of one dimension: what looks elsewhere sees nothing."""
-        dims = [dim for dim in range(value.dim()) if value.shape[dim] > 1]
-        if not dims:
-            return value
-        inner = [dim for dim in dims if dim > 0] or dims
+        """Zero but for a short stretch at the beginning or the end of one dimension: what looks
+        elsewhere sees nothing."""
         result = torch.zeros_like(value)
-        dim = inner[self._below(len(inner))]
-        size = value.shape[dim]
-        length = max(1, size // 8)
-        start = 0 if self._uniform() < 0.5 else size - length
-        kept = value.narrow(dim, start, length)
-        result.narrow(dim, start, length).copy_(kept)
+        first = self._below(2)
+        for number, (source, target) in enumerate(
+            zip(_blocks(value), _blocks(result), strict=True), first
+        ):
+            dims = [dim for dim in range(source.dim()) if source.shape[dim] > 1]
+            inner = [dim for dim in dims if dim > 0] or dims
+            if not inner:
+                return value
+            dim = inner[self._below(len(inner))]
+            size = source.shape[dim]
+            length = max(1, size // 8)
+            start = (size - length) * (number % 2)
+            target.narrow(dim, start, length).copy_(source.narrow(dim, start, length))
         return result
 
     def _tied(self, value: torch.Tensor) -> torch.Tensor:
