@@ -61,7 +61,9 @@ def describe_module(module: TaskModule, request: dict[str, Any]) -> Task:
         module.declare("PROMISES", promises)
     names = tuple(operators.names)
     tried = choose_distributions(probe, names, operators.flops > 0)
-    sensitivity = measure_sensitivity(probe, tried.distributions)
+    # On the shown sizes: what a long sum drowns there may matter in a short one.
+    shown = Probe(module, {}) if constants else probe
+    sensitivity = measure_sensitivity(shown, tried.distributions)
     repair = ""
     if sensitivity.repair != OWN:
         module.declare("REPAIR", sensitivity.repair)
