@@ -66,7 +66,8 @@ def _entries(suite: str) -> Iterator[TaskFile | NewTask]:
 def describe_tasks(
     judge: Judge, entries: list[TaskFile | NewTask], scale: str
 ) -> Iterator[NewTask]:
-    """Describe each task in a sandbox, one per processor; one that does not load is set aside.
+    """Describe each task in a sandbox, one per processor; one that does not load, or asks nothing,
+    is set aside.
 
     Tasks described at the same time may run out of a device's memory: one that failed is described
     again, alone, after all others.
@@ -87,7 +88,10 @@ def _described(judge: Judge, entry: TaskFile | NewTask, scale: str) -> NewTask:
     if isinstance(entry, NewTask):
         return entry
     try:
-        return NewTask(entry.id, judge.describe(entry, scale))
+        task = judge.describe(entry, scale)
+        if task.degenerate:
+            return NewTask(entry.id, None, f"degenerate task: {task.degenerate}")
+        return NewTask(entry.id, task)
     except TaskError as error:
         return NewTask(entry.id, None, str(error))
 

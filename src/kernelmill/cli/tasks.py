@@ -1,7 +1,9 @@
 """`kernelmill tasks`: list suites, show a task, screen tasks."""
 
+from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -11,6 +13,7 @@ from kernelmill import api
 from kernelmill.cli.options import ScaleOption
 from kernelmill.cli.terminal import folding_table, wide_console
 from kernelmill.judge.screening import CHEATS, Screening
+from kernelmill.records.errors import UsageError
 from kernelmill.records.task import Task
 from kernelmill.tasks import load_suite, suite_names
 
@@ -46,49 +49,68 @@ def show_task(
 def screen_tasks(
     suite: Annotated[str, typer.Argument(help="A suite, a file or a folder.")],
     scale: ScaleOption = None,
+    json: Annotated[
+        Path | None, typer.Option(help="Keep what is found here, one line of JSON per task.")
+    ] = None,
 ) -> None:
     """Find the tasks whose check would let dishonest outputs through.
 
-    Exit code 1 if a cheat passes under all input distributions of a task, or a task is unusable.
+    Exit code 1 if a cheat passes under all input distributions of a task, or a task asks nothing or
+    is unusable.
     """
     console = wide_console()
     results: list[Screening] = []
     unusable = 0
     with console.status("screening") as status:
-        for _, screening, reason in api.screen_suite(
+        for name, screening, reason in api.screen_suite(
             suite, scale=scale, progress=lambda name: status.update(f"screening {name}")
         ):
-            if screening is not None:
-                results.append(screening)
+            if screening is None:
+                unusable += 1
+                console.print(f"[red]unusable[/red] {escape(reason)}", soft_wrap=True)
                 continue
-            unusable += 1
-            console.print(f"[red]unusable[/red] {escape(reason)}", soft_wrap=True)
-    console.print(_screening_table(results))
-    closed = sum(bool(result.closed) for result in results)
-    still_open = sum(bool(result.open) for result in results)
-    console.print(
-        f"{len(results)} tasks: {still_open} let a cheat through, {closed} refuse one only thanks "
-        f"to other input distributions, {unusable} unusable",
-        highlight=False,
-        soft_wrap=True,
-    )
-    if still_open or unusable:
+            results.append(screening)
+            console.print(f"{escape(name)}: {_finding(screening)}", soft_wrap=True, highlight=False)
+            if json is not None:
+                _append(json, screening, first=len(results) == 1)
+    console.print(_conclusion(results, unusable), highlight=False, soft_wrap=True)
+    if unusable or any(result.has_hole for result in results):
         raise typer.Exit(_HOLES)
 
 
-def _screening_table(results: list[Screening]) -> Table:
-    table = folding_table("task", "lets through", "refused only by", "distributions")
-    for result in results:
-        closed = "; ".join(f"{cheat}: {how}" for cheat, how in result.closed.items())
-        holes = ", ".join(result.open)
-        table.add_row(
-            result.task,
-            f"[red]{holes}[/red]" if holes else "[green]nothing[/green]",
-            closed,
-            ", ".join(result.distributions),
-        )
-    table.caption = "cheats: " + ", ".join(CHEATS)
-    return table
+def _finding(result: Screening) -> str:
+    """What was found out about one task, on one line."""
+    parts = []
+    if result.degenerate:
+        parts.append(f"[red]degenerate task[/red]: {escape(result.degenerate)}")
+    if result.open:
+        parts.append(f"[red]lets through[/red] {', '.join(result.open)}")
+    if not parts:
+        parts.append("[green]lets nothing through[/green]")
+    if result.repair:
+        parts.append(f"asks something with {result.repair} only")
+    parts += [f"{cheat} is refused only by {how}" for cheat, how in result.closed.items()]
+    if result.idle:
+        parts.append(f"does not depend on {escape(', '.join(result.idle))}")
+    return "; ".join(parts)
+
+
+def _conclusion(results: list[Screening], unusable: int) -> str:
+    degenerate = sum(bool(result.degenerate) for result in results)
+    still_open = sum(bool(result.open) for result in results)
+    repaired = sum(bool(result.repair) for result in results)
+    return (
+        f"{len(results)} tasks: {still_open} let a cheat ({', '.join(CHEATS)}) through, "
+        f"{degenerate} degenerate, {repaired} repaired, {unusable} unusable"
+    )
+
+
+def _append(path: Path, screening: Screening, first: bool) -> None:
+    try:
+        with path.open("wb" if first else "ab") as file:
+            file.write(msgspec.json.encode(screening) + b"\n")
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
 
 
 def _description(task: Task) -> Table:
@@ -101,6 +123,9 @@ def _description(task: Task) -> Table:
         "operators": ", ".join(task.signature),
         "hidden shapes": str(len(task.hidden)),
         "distributions": ", ".join(task.distributions),
+        "promises": "; ".join(map(" ".join, filter(None, task.promises))) or "none",
+        "not tried": "; ".join(task.untried) or "nothing",
+        "degenerate": task.degenerate or "no",
         "arithmetic": f"{task.flops / 1e6:.1f} Mflop in contractions",
         "digest": task.digest,
     }

@@ -120,7 +120,17 @@ def _print_verdicts(console: Console, verdicts: list[Verdict]) -> None:
         for profile in (verdict.diagnosis, verdict.modelled):
             if profile is not None:
                 console.print(escape(f"{verdict.task}: {profile.text()}"), highlight=False)
+        for line in _reservations(verdict):
+            console.print(escape(f"{verdict.task}: {line}"), highlight=False, soft_wrap=True)
     console.print(_summary(verdicts), highlight=False, markup=False, soft_wrap=True)
+
+
+def _reservations(verdict: Verdict) -> Iterator[str]:
+    """What a passing verdict does not say."""
+    if verdict.degenerate:
+        yield f"degenerate task: {verdict.degenerate}"
+    if verdict.passed and verdict.untried:
+        yield f"not tried: {'; '.join(verdict.untried)}"
 
 
 def _table(verdicts: list[Verdict], width: int) -> Table:

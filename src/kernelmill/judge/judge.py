@@ -11,13 +11,13 @@ from kernelmill.judge.devices import get_device
 from kernelmill.judge.harness import Harness
 from kernelmill.judge.hidden_sizes import with_secret_sizes
 from kernelmill.judge.pipeline import GatePipeline, MeasurementLock
-from kernelmill.judge.runner_handle import ReferenceLost
+from kernelmill.judge.runner_handle import ReferenceLost, RunnerRaised
 from kernelmill.judge.settings import JudgeSettings
 from kernelmill.records.candidate import Candidate
 from kernelmill.records.errors import CandidateError, IsolationError, TaskError
 from kernelmill.records.task import Task
 from kernelmill.records.verdict import Verdict
-from kernelmill.sandbox import Tier, Zygote, ZygoteLost
+from kernelmill.sandbox import SandboxFailure, Tier, Zygote, ZygoteLost
 from kernelmill.tasks import prober
 from kernelmill.tasks.loader import TaskFile
 
@@ -117,8 +117,14 @@ class Judge:
         return False
 
     def harness(self, task: Task) -> Harness[Any]:
-        """A new harness for a task; the caller closes it. Raises TaskError."""
-        return self._open_harness(task)
+        """A new harness for a task; the caller closes it. Raises TaskError.
+
+        No candidate runs in a new harness, so whatever fails in it is the reference's doing.
+        """
+        try:
+            return self._open_harness(task)
+        except (SandboxFailure, RunnerRaised) as error:
+            raise TaskError(f"{task.id}: the reference does not run: {error}") from error
 
     def close(self) -> None:
         self._close_harnesses()

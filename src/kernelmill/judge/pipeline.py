@@ -102,6 +102,8 @@ class GatePipeline:
             profile=self._profile,
             diagnosis=self._diagnosis,
             modelled=self._modelled,
+            untried=self._harness.task.untried,
+            degenerate=self._harness.task.degenerate,
             seconds=self._seconds,
             evidence=make_evidence(
                 self._harness.seeds,
@@ -189,7 +191,7 @@ class GatePipeline:
         latency, self._profile, self._diagnosis, self._modelled = measurement
         self._check_profile(self._profile, latency.baseline_ms)
         self._require(harness.check_again(runner))
-        self._latency = latency
+        self._latency = latency.on_degenerate_task() if harness.task.degenerate else latency
         if latency.candidate_ms < latency.floor_ms:
             summary = (
                 f"{latency.candidate_ms:.4f} ms is less than moving its data takes, "

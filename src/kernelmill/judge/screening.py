@@ -2,9 +2,11 @@
 
 A task that lets such a cheat pass cannot tell a correct kernel from a dishonest one. A cheat that
 passes the file's own inputs but fails under another input distribution is harmless, since every
-verdict runs all distributions of a task.
+verdict runs all distributions of a task. Cases are of the task's smallest variant: what a cheat
+needs to pass does not depend on sizes.
 """
 
+import math
 from contextlib import ExitStack
 from typing import Any, Literal
 
@@ -16,7 +18,7 @@ from kernelmill.judge.cases import HostCase, HostCaseSet
 from kernelmill.judge.compare import compare
 from kernelmill.judge.judge import Judge
 from kernelmill.judge.reference import start_reference
-from kernelmill.records.task import Task
+from kernelmill.records.task import Task, Variant
 
 CHEATS = ("zeros", "constant", "input", "other-inputs", "default-state")
 
@@ -28,6 +30,16 @@ class Screening(msgspec.Struct, frozen=True):
     """Cheats that pass every trial of a verdict."""
     closed: dict[str, str]
     """Cheats that pass the file's own inputs, with the distribution that refuses each."""
+    degenerate: str = ""
+    """Why the task asks nothing; empty where it asks something."""
+    repair: str = ""
+    """How inputs and parameters were changed so that it asks something."""
+    idle: tuple[str, ...] = ()
+    """Inputs and parameters on which no output depends."""
+
+    @property
+    def has_hole(self) -> bool:
+        return bool(self.open or self.degenerate)
 
 
 def screen(judge: Judge, task: Task) -> Screening:
@@ -35,7 +47,7 @@ def screen(judge: Judge, task: Task) -> Screening:
     with ExitStack() as stack:
         reference = start_reference(task, judge.zygote, judge.settings, compiled=False)
         stack.callback(reference.close)
-        cases = HostCaseSet(task, reference)
+        cases = HostCaseSet(_small(task), reference)
         stack.callback(cases.close)
         passing = {cheat: _passing(cheat, task, cases) for cheat in CHEATS}
     still_open = tuple(
@@ -46,7 +58,20 @@ def screen(judge: Judge, task: Task) -> Screening:
         for cheat, distributions in passing.items()
         if "plain" in distributions and cheat not in still_open
     }
-    return Screening(task.id, task.distributions, still_open, closed)
+    return Screening(
+        task.id, task.distributions, still_open, closed, task.degenerate, task.repair, task.idle
+    )
+
+
+def _small(task: Task) -> Task:
+    """The task with its smallest variant only, as if it were the shown one."""
+    variant = min(task.variants, key=_elements)
+    shown = msgspec.structs.replace(variant, hidden=False)
+    return msgspec.structs.replace(task, variants=(shown,))
+
+
+def _elements(variant: Variant) -> int:
+    return sum(math.prod(spec.shape) for spec in variant.tensors)
 
 
 def _closing(cases: HostCaseSet, passing: list[str]) -> str:
@@ -81,7 +106,11 @@ def _outputs(cheat: str, case: HostCase, cases: HostCaseSet) -> list[npt.NDArray
         case "zeros":
             return [np.zeros_like(e.eager) for e in case.expected]
         case "constant":
-            return [np.full_like(e.eager, _middle(e.exact)) for e in case.expected]
+            known = cases.held_out[0].expected
+            return [
+                np.full_like(e.eager, _middle(k.exact))
+                for e, k in zip(case.expected, known, strict=True)
+            ]
         case "input":
             inputs = [case.given.array(i) for i in case.inputs.tensors()]
             return [
@@ -107,5 +136,6 @@ def _changed_outputs(
 
 
 def _middle(values: npt.NDArray[Any]) -> float:
+    """The mean of another case's answer, which a cheat might know."""
     finite = values[np.isfinite(values)]
     return float(finite.mean()) if finite.size else 0.0

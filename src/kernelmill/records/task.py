@@ -64,6 +64,17 @@ class Task(msgspec.Struct, frozen=True):
     tolerance: float = 8.0
     """Error budget of a candidate, as a multiple of the reference's own rounding error."""
 
+    promises: tuple[tuple[str, ...], ...] = ()
+    """Structure that all of its inputs have, by tensor: `sorted`, `prefix`, `range 0 9`..."""
+    untried: tuple[str, ...] = ()
+    """Values that no trial holds, each with the reason."""
+    idle: tuple[str, ...] = ()
+    """Inputs and parameters on which no output depends, with the inputs that trials use."""
+    repair: str = ""
+    """How inputs and parameters differ from the file's own, which ask nothing; mostly empty."""
+    degenerate: str = ""
+    """Why a kernel could leave out the work; empty where it cannot."""
+
     def __post_init__(self) -> None:
         """Raise ValueError for names that no honest task has: its own code describes it."""
         names = (self.id, self.family, self.scale, *self.distributions, *self.signature)

@@ -24,6 +24,13 @@ _NUMPY = {
     "bool": "?",
 }
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
+LARGEST = {
+    "float64": (2 - 2.0**-52) * 2.0**1023,
+    "float32": (2 - 2.0**-23) * 2.0**127,
+    "float16": 65504.0,
+    "bfloat16": (2 - 2.0**-7) * 2.0**127,
+}
+"""The largest finite value of a type."""
 
 
 class Tensor(msgspec.Struct, frozen=True):

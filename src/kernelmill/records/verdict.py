@@ -69,9 +69,13 @@ class Interval(msgspec.Struct, frozen=True):
     ratio: float
     low: float
     high: float
+    degenerate: bool = False
+    """Whether the task asks nothing, so that no ratio means anything."""
 
     @property
     def verdict(self) -> str:
+        if self.degenerate:
+            return "degenerate"
         if self.low > 1 + MARGIN:
             return "faster"
         return "slower" if self.high < 1 - MARGIN else "even"
@@ -128,6 +132,14 @@ class Latency(msgspec.Struct, frozen=True):
         if self.candidate_ms > _NEAR * nearest:
             return "neither"
         return "memory" if self.floor_ms >= self.arithmetic_ms else "arithmetic"
+
+    def on_degenerate_task(self) -> "Latency":
+        """The same latencies, of which none is called faster."""
+        ratios = (self.over_baseline, self.over_compile)
+        baseline, compiled = (
+            ratio and msgspec.structs.replace(ratio, degenerate=True) for ratio in ratios
+        )
+        return msgspec.structs.replace(self, over_baseline=baseline, over_compile=compiled)
 
 
 class Profile(msgspec.Struct, frozen=True):
@@ -275,6 +287,10 @@ class Verdict(msgspec.Struct, frozen=True):
     evidence: Evidence
     diagnosis: DeviceDiagnosis | None = None
     modelled: Modelled | None = None
+    untried: tuple[str, ...] = ()
+    """Values that no trial held, each with the reason."""
+    degenerate: str = ""
+    """Why a kernel could leave out the work of this task; empty where it cannot."""
 
     def to_json(self) -> bytes:
         return msgspec.json.format(msgspec.json.encode(self), indent=2)

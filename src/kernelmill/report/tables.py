@@ -10,7 +10,7 @@ from kernelmill.records.campaign import Totals
 from kernelmill.records.verdict import CONFIDENCE, Evidence, Interval, Latency
 from kernelmill.report.summary import CampaignSummary, TaskSummary
 
-COLOURS = {"faster": "green", "even": "yellow", "slower": "red"}
+COLOURS = {"faster": "green", "even": "yellow", "slower": "red", "degenerate": "magenta"}
 WIDE = 120
 _NARROW = 100
 """Below this width an interval goes to a line of its own."""
@@ -46,7 +46,7 @@ def ratio_cell(ratio: Interval | None, width: int = WIDE) -> str:
 
 
 def coloured(outcome: str) -> str:
-    """`faster`, `even` or `slower` in its colour."""
+    """`faster`, `even`, `slower` or `degenerate` in its colour."""
     return f"[{COLOURS[outcome]}]{outcome}[/{COLOURS[outcome]}]"
 
 

@@ -1,7 +1,8 @@
 """Description of a task file: shapes, operators, hidden variants. Runs inside sandboxes only."""
 
+import math
 import traceback
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import torch
@@ -11,13 +12,19 @@ from kernelmill.records.task import Constants, Task, Variant, tensor_specs
 from kernelmill.records.tensors import is_supported
 from kernelmill.sandbox.channel import Channel
 from kernelmill.tasks.families import family_of_signature
-from kernelmill.tasks.module import DISTRIBUTIONS, Draw, TaskModule, UnusableTask
+from kernelmill.tasks.module import OWN, Draw, TaskModule, UnusableTask, tensors_in
 from kernelmill.tasks.operators import OperatorLog
-from kernelmill.tensors.torch_side import describe_value
+from kernelmill.tasks.probing import Probe
+from kernelmill.tasks.promises import BrokenPromise, Promises, declared_promises, find_promises
+from kernelmill.tasks.sensitivity import measure_sensitivity
+from kernelmill.tasks.trying import choose_distributions
+from kernelmill.tensors.torch_side import describe_value, restore_value
 
 _SEED = 20_260_101
 _HIDDEN_FRACTIONS = (0.37, 0.71)
 _MOST_HIDDEN = 3
+_PROMISE_SEEDS = (11, 12, 13)
+_PROBE_ROWS = 2
 
 
 def run_describer(channel: Channel, arguments: dict[str, Any], _scratch: str) -> None:
@@ -43,42 +50,127 @@ def explain_task_error(error: BaseException) -> str:
 
 
 def describe_module(module: TaskModule, request: dict[str, Any]) -> Task:
+    promises = _promises(module)
     draw = module.draw({}, "plain", _SEED)
-    with OperatorLog() as operators:
-        value = draw.model(*draw.inputs)
-    outputs: list[torch.Tensor] = []
-    describe_value(value, outputs)
-    if not outputs:
-        raise UnusableTask("Model.forward returns no tensor")
-    _check_types([*outputs, *_tensors(draw.inputs), *draw.model.state_dict().values()])
+    outputs, operators = _first_call(draw)
+    _check_types([*outputs, *tensors_in(draw.inputs), *draw.model.state_dict().values()])
     _check_behaviour(draw, outputs)
-    family = request["family"] or family_of_signature(tuple(operators.names))
+    variants = (_variant(draw, {}, hidden=False), *_hidden_variants(module))
+    constants = _probe_constants(variants)
+    probe = Probe(module, constants)
+    promises = _signs(probe, promises)
+    if any(promises):
+        module.declare("PROMISES", promises)
+    names = tuple(operators.names)
+    tried = choose_distributions(probe, names, operators.flops > 0)
+    # On the shown sizes: what a long sum drowns there may matter in a short one.
+    shown = Probe(module, {}) if constants else probe
+    sensitivity = measure_sensitivity(shown, tried.distributions)
+    repair = ""
+    if sensitivity.repair != OWN:
+        module.declare("REPAIR", sensitivity.repair)
+        tried = choose_distributions(probe.repaired(sensitivity.repair), names, operators.flops > 0)
+        repair = "{} inputs, {} parameters".format(*sensitivity.repair)
     return Task(
         id=request["id"],
-        family=family,
+        family=request["family"] or family_of_signature(names),
         path=request["path"],
         source=module.source,
         scale=request["scale"],
-        variants=(_variant(draw, {}, hidden=False), *_hidden_variants(module)),
-        distributions=_distributions(module),
+        variants=variants,
+        distributions=tried.distributions,
         outputs=tensor_specs(outputs),
         state={name: tensor_specs([tensor])[0] for name, tensor in draw.model.state_dict().items()},
         buffers=tuple(name for name, _ in draw.model.named_buffers()),
-        signature=tuple(operators.names),
+        signature=names,
         flops=operators.flops,
+        promises=promises,
+        untried=tried.untried,
+        idle=sensitivity.idle,
+        repair=repair,
+        degenerate=sensitivity.degenerate,
     )
+
+
+class _FirstCall(NamedTuple):
+    outputs: list[torch.Tensor]
+    operators: OperatorLog
+
+
+def _first_call(draw: Draw) -> _FirstCall:
+    """Call the model; its inputs must be the same afterwards, or nothing could be compared."""
+    before = [tensor.clone() for tensor in tensors_in(draw.inputs)]
+    with OperatorLog() as operators:
+        value = draw.model(*draw.inputs)
+    outputs = tensors_in(value)
+    if not outputs:
+        raise UnusableTask("Model.forward returns no tensor")
+    for number, (tensor, copy) in enumerate(zip(tensors_in(draw.inputs), before, strict=True)):
+        if not _same(tensor, copy):
+            raise UnusableTask(
+                f"Model.forward changes its inputs (input {number}): it works in place"
+            )
+    return _FirstCall([output.clone() for output in outputs], operators)
+
+
+def _same(tensor: torch.Tensor, copy: torch.Tensor) -> bool:
+    if not tensor.is_floating_point():
+        return torch.equal(tensor, copy)
+    return torch.equal(tensor.nan_to_num(), copy.nan_to_num())
+
+
+def _promises(module: TaskModule) -> tuple[Promises, ...]:
+    """Structure of the inputs that is found, and that the file declares."""
+    inputs = [module.inputs(seed) for seed in _PROMISE_SEEDS]
+    found = find_promises([tensors_in(value) for value in inputs])
+    if module.declared_domain is None:
+        return found
+    try:
+        declared = [
+            declared_promises(module.declared_domain, module.forward, value) for value in inputs
+        ]
+    except BrokenPromise as broken:
+        raise UnusableTask(str(broken)) from broken
+    return tuple(
+        tuple(dict.fromkeys(words + more)) for words, more in zip(found, declared[0], strict=True)
+    )
+
+
+def _signs(probe: Probe, promises: tuple[Promises, ...]) -> tuple[Promises, ...]:
+    """Add that a tensor is positive, where the reference is not finite with other signs."""
+    inputs = probe.inputs("plain", _SEED)
+    tensors: list[torch.Tensor] = []
+    node = describe_value(inputs, tensors)
+    found = []
+    for index, (tensor, words) in enumerate(zip(tensors, promises, strict=True)):
+        eligible = tensor.is_floating_point() and not words and tensor.numel()
+        if eligible and bool((tensor >= 0).all()):
+            given = [*tensors[:index], -tensor, *tensors[index + 1 :]]
+            if not probe.is_finite(restore_value(node, given)):
+                words = ("positive" if bool((tensor > 0).all()) else "nonnegative",)
+        found.append(words)
+    return tuple(found)
+
+
+def _probe_constants(variants: tuple[Variant, ...]) -> Constants:
+    """The smallest variant with enough rows to tell apart: on it the task is examined."""
+    fitting = [variant for variant in variants if _rows(variant) >= _PROBE_ROWS]
+    return min(fitting or variants[:1], key=_elements).constants
+
+
+def _rows(variant: Variant) -> int:
+    """The shortest first dimension of its tensors that have several."""
+    return min((spec.shape[0] for spec in variant.tensors if len(spec.shape) > 1), default=0)
+
+
+def _elements(variant: Variant) -> int:
+    return sum(math.prod(spec.shape) for spec in variant.tensors)
 
 
 def _variant(draw: Draw, constants: Constants, hidden: bool) -> Variant:
     tensors: list[torch.Tensor] = []
     node = describe_value(draw.inputs, tensors)
     return Variant(constants, node, tensor_specs(tensors), hidden)
-
-
-def _tensors(value: Any) -> list[torch.Tensor]:
-    found: list[torch.Tensor] = []
-    describe_value(value, found)
-    return found
 
 
 def _check_types(tensors: list[torch.Tensor]) -> None:
@@ -89,31 +181,19 @@ def _check_types(tensors: list[torch.Tensor]) -> None:
 
 
 def _check_behaviour(draw: Draw, outputs: list[torch.Tensor]) -> None:
-    """Raise UnusableTask where forward is not deterministic or changes its inputs."""
-    before = [tensor.clone() for tensor in _tensors(draw.inputs)]
+    """Raise UnusableTask where a second call gives other results, or nothing can be compared."""
     torch.manual_seed(_SEED + 7)
-    again = _tensors(draw.model(*draw.inputs))
-    for tensor, copy in zip(_tensors(draw.inputs), before, strict=True):
-        if not torch.equal(tensor, copy) and not tensor.isnan().any():
-            raise UnusableTask("Model.forward changes its inputs")
+    again = tensors_in(draw.model(*draw.inputs))
+    shapes = [tuple(output.shape) for output in outputs]
+    if [tuple(output.shape) for output in again] != shapes:
+        raise UnusableTask("Model.forward gives other shapes for the same inputs")
     for first, second in zip(outputs, again, strict=True):
         if not torch.allclose(first, second, rtol=1e-4, atol=1e-6, equal_nan=True):
             raise UnusableTask(
                 "Model.forward gives different results for the same inputs (dropout? randomness?)"
             )
-
-
-def _distributions(module: TaskModule) -> tuple[str, ...]:
-    return tuple(name for name in DISTRIBUTIONS if name == "plain" or _stays_finite(module, name))
-
-
-def _stays_finite(module: TaskModule, distribution: str) -> bool:
-    try:
-        draw = module.draw({}, distribution, _SEED)
-        outputs = _tensors(draw.model(*draw.inputs))
-    except Exception:  # the task's own code may raise anything on inputs it was not made for
-        return False
-    return all(bool(torch.isfinite(output).all()) for output in outputs)
+    if not any(bool(torch.isfinite(output).any()) for output in outputs):
+        raise UnusableTask("Model.forward gives nothing that is finite on the task's own inputs")
 
 
 def _hidden_variants(module: TaskModule) -> list[Variant]:

@@ -10,7 +10,13 @@ import torch
 from torch import nn
 
 from kernelmill.records.task import Constants
+from kernelmill.tasks.distributions import InputDistribution, repaired
 from kernelmill.tasks.fitting import OPERATION_LIMITS, OperationCounter, fit
+from kernelmill.tasks.promises import Promises
+from kernelmill.tensors.torch_side import describe_value
+
+OWN = ("own", "own")
+"""Inputs and parameters as the file draws them."""
 
 
 class UnusableTask(Exception):
@@ -49,6 +55,33 @@ class TaskModule:
         """The HIDDEN list of the file; None where it has none."""
         return getattr(self._module, "HIDDEN", None)
 
+    @property
+    def declared_domain(self) -> Any:
+        """The DOMAIN of the file; None where it has none."""
+        return getattr(self._module, "DOMAIN", None)
+
+    @property
+    def promises(self) -> tuple[Promises, ...]:
+        """What the description has found out about the inputs, by tensor."""
+        return getattr(self._module, "PROMISES", ())
+
+    @property
+    def repair(self) -> tuple[str, str]:
+        """How inputs and parameters differ from the file's own, which ask nothing."""
+        return getattr(self._module, "REPAIR", OWN)
+
+    @property
+    def forward(self) -> Any:
+        return self._module.Model.forward
+
+    def declare(self, name: str, value: object) -> None:
+        """Append what was found out to the source, so that the next load finds it declared."""
+        self._append(f"{name} = {value!r}")
+
+    def _append(self, text: str) -> None:
+        exec(compile(text, "<task>", "exec"), self._module.__dict__)
+        self.source = f"{self.source}\n{text}\n"
+
     def _declare_fitted(self, scale: str) -> None:
         """Append fitted sizes to the source, so that the next load finds them declared."""
         most = OPERATION_LIMITS[scale]
@@ -56,9 +89,7 @@ class TaskModule:
         if self.declared_hidden is not None:
             hidden = [constants | self._fit(constants, most) for constants in self.declared_hidden]
             lines.append(f"HIDDEN = {hidden!r}")
-        text = "\n".join(lines)
-        exec(compile(text, "<task>", "exec"), self._module.__dict__)
-        self.source = f"{self.source}\n{text}\n"
+        self._append("\n".join(lines))
 
     def _fit(self, constants: Constants, most: int) -> Constants:
         """Sizes to replace so that a call takes at most `most` operations."""
@@ -131,11 +162,30 @@ class TaskModule:
         """
         with self.sized(constants):
             model = self.model(seed)
-            inputs = self.inputs(seed + (101 if change == "inputs" else 1))
         if change != "state":
             randomise_state(model, torch.Generator(self._device).manual_seed(seed + 2))
+        how_inputs, how_state = self.repair
+        repair_state(model, how_state)
+        other = 100 if change == "inputs" else 0
+        return Draw(model, self.drawn_inputs(constants, distribution, seed, how_inputs, other))
+
+    def drawn_inputs(
+        self, constants: Constants, distribution: str, seed: int, repair: str, other: int = 0
+    ) -> list[Any]:
+        """Inputs of one distribution; with `other` not 0, made from other inputs of the file."""
+        with self.sized(constants):
+            inputs = self.inputs(seed + 1 + other)
         generator = torch.Generator(self._device).manual_seed(seed + 3)
-        return Draw(model, _InputDistribution(distribution, generator).apply(inputs))
+        transform = InputDistribution(distribution, generator, self.promises, repair)
+        drawn: list[Any] = transform.apply(list(inputs))
+        return drawn
+
+
+def tensors_in(value: Any) -> list[torch.Tensor]:
+    """All tensors of a value, in the order of their promises."""
+    found: list[torch.Tensor] = []
+    describe_value(value, found)
+    return found
 
 
 def to_device(value: Any, device: torch.device) -> Any:
@@ -151,77 +201,38 @@ def to_device(value: Any, device: torch.device) -> Any:
 
 def randomise_state(model: nn.Module, generator: torch.Generator) -> None:
     """Perturb parameters and buffers, so that no candidate can assume their defaults."""
-
-    def noise(like: torch.Tensor) -> torch.Tensor:
-        return torch.randn(like.shape, generator=generator, device=generator.device).to(like.dtype)
-
     with torch.no_grad():
         for parameter in model.parameters():
-            if parameter.is_floating_point() and parameter.numel():
-                spread = max(float(parameter.std(correction=0)), 0.1 if _constant(parameter) else 0)
-                parameter.add_(0.5 * spread * noise(parameter))
+            perturb(parameter, generator)
         for buffer in model.buffers():
             # A buffer with varying values is a table (mask, rotary angles): part of the function.
             if buffer.is_floating_point() and buffer.numel() and _constant(buffer):
                 positive = bool((buffer > 0).all())
-                change = noise(buffer)
+                change = _noise(buffer, generator)
                 buffer.mul_(torch.exp(0.3 * change)) if positive else buffer.add_(0.1 * change)
+
+
+def perturb(parameter: torch.Tensor, generator: torch.Generator) -> None:
+    """Add noise of half the parameter's own spread."""
+    if parameter.is_floating_point() and parameter.numel():
+        spread = max(float(parameter.std(correction=0)), 0.1 if _constant(parameter) else 0)
+        parameter.add_(0.5 * spread * _noise(parameter, generator))
+
+
+def _noise(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    return torch.randn(like.shape, generator=generator, device=generator.device).to(like.dtype)
+
+
+def repair_state(model: nn.Module, how: str) -> None:
+    """Give parameters other signs or another magnitude."""
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.is_floating_point():
+                parameter.copy_(repaired(parameter, how))
 
 
 def _constant(tensor: torch.Tensor) -> bool:
     return bool((tensor == tensor.reshape(-1)[0]).all())
-
-
-DISTRIBUTIONS = ("plain", "symmetric", "heavy", "large", "shifted", "hollow")
-"""Input distributions: the file's own, random signs, heavy tails, large magnitudes, a shifted mean,
-and a range of zeros."""
-_SHIFT = 20.0
-_LARGE = 32.0
-_HOLLOW_SHARE = 0.25
-
-
-class _InputDistribution:
-    """Transforms the file's own inputs into inputs of another distribution."""
-
-    def __init__(self, distribution: str, generator: torch.Generator) -> None:
-        self._distribution = distribution
-        self._generator = generator
-        self._start = float(torch.rand((), **self._drawn)) * (1 - _HOLLOW_SHARE)
-
-    @property
-    def _drawn(self) -> dict[str, Any]:
-        return {"generator": self._generator, "device": self._generator.device}
-
-    def apply(self, value: Any) -> Any:
-        if isinstance(value, list | tuple):
-            return type(value)(self.apply(item) for item in value)
-        if not isinstance(value, torch.Tensor) or not value.is_floating_point():
-            return value
-        match self._distribution:
-            case "symmetric":
-                signs = torch.randint(0, 2, value.shape, **self._drawn) * 2 - 1
-                return value * signs.to(value.dtype)
-            case "heavy":
-                factor = torch.exp(0.8 * torch.randn(value.shape, **self._drawn))
-                return value * factor.to(value.dtype)
-            case "large":
-                return value * _LARGE
-            case "shifted":
-                return value + _SHIFT
-            case "hollow":
-                return self._hollowed(value)
-            case _:
-                return value
-
-    def _hollowed(self, value: torch.Tensor) -> torch.Tensor:
-        """Zero the same range of the first dimension in every input, so that whole rows vanish."""
-        if value.dim() == 0:
-            return value
-        size = value.shape[0]
-        start, length = int(self._start * size), max(1, int(_HOLLOW_SHARE * size))
-        value = value.clone()
-        value[start : start + length] = 0
-        return value
 
 
 def to_float64(value: Any) -> Any:

@@ -9,7 +9,7 @@ from kernelmill.tasks.loader import TaskFile
 
 MODULES = ("torch", "torch._dynamo", "kernelmill.tasks.warm_up", "kernelmill.tasks.describe")
 """Modules the zygote imports; without Dynamo every sandbox would import it for a dispatch mode."""
-_SECONDS = 120.0
+_SECONDS = 300.0
 _MOST_SAID = 1000
 _LIMITS = ResourceLimits(lifetime_seconds=600)
 

@@ -6,8 +6,9 @@ import re
 from kernelmill.records.task import Task
 from kernelmill.syntax import parse_python
 
-_NOT_SHOWN = frozenset({"HIDDEN", "SCALES"})
-"""Assignments with the sizes of hidden variants and of other scales."""
+_NOT_SHOWN = frozenset({"HIDDEN", "SCALES", "PROMISES", "REPAIR"})
+"""Assignments with the sizes of hidden variants and of other scales, and with what the description
+of the task has found out about its inputs."""
 
 
 def shown_source(task: Task) -> str:
