@@ -20,7 +20,7 @@ class Counted(TaskModule):
 
 
 def request(seed: int) -> CaseRequest:
-    return CaseRequest({}, "plain", seed, 1e-5)
+    return CaseRequest({}, "plain", seed, 1e-5, ())
 
 
 def case_cache(capacity: float) -> tuple[CaseCache, Counted]:

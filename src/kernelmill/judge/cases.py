@@ -172,8 +172,8 @@ class HostCaseSet(CaseSet[HostCase]):
         }
         try:
             made, files = self._reference.ask_for_files(request, CaseMade, _MAKE_SECONDS)
-            if len(files) != 2:
-                raise ValueError("the reference answered without its files")
+            if len(files) != 2 or 2 * len(made.conditioning) != len(made.expected.tensors):
+                raise ValueError("the reference's answer is incomplete")
             given = Blob.received(files[0], made.layout)
             expected = self._expected(made, files[1])
         except (SandboxFailure, RunnerRaised, OSError, ValueError) as error:
@@ -186,12 +186,12 @@ class HostCaseSet(CaseSet[HostCase]):
         blob = Blob.received(file, made.expected)
         count = len(made.expected.tensors) // 2
         tolerance = self._task.tolerance * (1 if made.precise else IMPRECISE_FACTOR)
-        longest = longest_sum(self._task.signature, made.layout)
+        longest = longest_sum(self._task.signature, (t.shape for t in made.layout.tensors))
         expected = []
-        for index in range(count):
+        for index, conditioning in enumerate(made.conditioning):
             dtype = made.expected.tensors[index].dtype
             eager, exact = blob.array(index), blob.array(count + index)
-            budget = make_budget(dtype, eager, exact, tolerance, longest)
+            budget = make_budget(dtype, eager, exact, tolerance, longest, conditioning)
             expected.append(ExpectedOutput(dtype, eager, exact, budget))
         blob.close()
         return expected

@@ -30,6 +30,8 @@ _LONGEST_PLAIN_SUM = 4096
 """Longer sums need more than one accumulator. Split bfloat16 products have an error of 37 epsilon,
 and must not fit in the budget of any plain sum."""
 _CAP_DEVIATIONS = 5
+_ROUNDINGS = 4
+"""Roundings of the inputs whose effect on an output is accepted."""
 _UNUSUAL_ROW = 4
 """Sums of one row may be this many times as large as those of most."""
 
@@ -89,35 +91,81 @@ class ExpectedOutput(NamedTuple):
         )
 
 
-def make_budget(
-    dtype: str, eager: npt.NDArray[Any], exact: npt.NDArray[Any], tolerance: float, longest: int = 1
+class Conditioning(msgspec.Struct, frozen=True):
+    """How far an output moves when inputs and parameters move by one unit in the last place."""
+
+    rms: float = 0.0
+    high: float = 0.0
+    """The movement that few elements exceed."""
+
+
+WELL_CONDITIONED = Conditioning()
+
+
+class OwnError(NamedTuple):
+    """The distance of eager's output from the float64 reference."""
+
+    rms: float
+    worst: float
+    scale: float
+    """Root mean square of the reference."""
+    elements: int
+
+
+def derive_budget(
+    dtype: str,
+    own: OwnError,
+    tolerance: float,
+    longest: int = 1,
+    conditioning: Conditioning = WELL_CONDITIONED,
 ) -> ErrorBudget:
     """Derive the budget from eager's own error, but at least a few units in the last place.
 
     A plain sum of `longest` numbers fits in it as well: eager may add in blocks or in double, which
-    no kernel has to.
+    no kernel has to. So does what a few roundings of the inputs would do to the output.
     """
-    if not is_floating(dtype):
-        return ErrorBudget(0.0, 0.0, 0.0, DISCRETE_SLACK * int(np.count_nonzero(eager != exact)))
     epsilon = EPSILON[dtype]
-    own = widen(eager, dtype)
-    finite = np.isfinite(own) & np.isfinite(exact)
-    error = np.abs(np.where(finite, own, 0) - np.where(finite, exact, 0))
-    scale = _rms(np.where(finite, exact, 0))
-    floor = 0.5 * epsilon * scale
+    floor = 0.5 * epsilon * own.scale
     terms = min(longest, _LONGEST_PLAIN_SUM)
     deviation = _PLAIN_SUM_DEVIATION * math.sqrt(terms) * epsilon
-    sums = max(1, eager.size // terms)
-    norm = deviation * (1.5 + 2.5 / math.sqrt(sums)) * scale  # a mean of few is less certain
+    sums = max(1, own.elements // terms)
+    plain_sum = deviation * (1.5 + 2.5 / math.sqrt(sums)) * own.scale  # a mean of few is uncertain
     cap = _CAP_DEVIATIONS * deviation
     return ErrorBudget(
-        norm=max(tolerance * max(_rms(error), floor), norm),
+        norm=max(tolerance * max(own.rms, floor), plain_sum, _ROUNDINGS * conditioning.rms),
         absolute=max(
-            2 * tolerance * max(float(error.max(initial=0.0)), floor), cap * _UNUSUAL_ROW * scale
+            2 * tolerance * max(own.worst, floor),
+            cap * _UNUSUAL_ROW * own.scale,
+            2 * _ROUNDINGS * conditioning.high,
         ),
         relative=max(2 * tolerance * epsilon, cap),
         mismatches=0,
     )
+
+
+def discrete_budget(differing: int) -> ErrorBudget:
+    """The budget of integers, of which so many differ between eager and float64."""
+    return ErrorBudget(0.0, 0.0, 0.0, DISCRETE_SLACK * differing)
+
+
+def make_budget(
+    dtype: str,
+    eager: npt.NDArray[Any],
+    exact: npt.NDArray[Any],
+    tolerance: float,
+    longest: int = 1,
+    conditioning: Conditioning = WELL_CONDITIONED,
+) -> ErrorBudget:
+    """The budget of an output in host memory."""
+    if not is_floating(dtype):
+        return discrete_budget(int(np.count_nonzero(eager != exact)))
+    own = widen(eager, dtype)
+    finite = np.isfinite(own) & np.isfinite(exact)
+    error = np.abs(np.where(finite, own, 0) - np.where(finite, exact, 0))
+    statistics = OwnError(
+        _rms(error), float(error.max(initial=0.0)), _rms(np.where(finite, exact, 0)), eager.size
+    )
+    return derive_budget(dtype, statistics, tolerance, longest, conditioning)
 
 
 def _rms(values: npt.NDArray[np.float64]) -> float:

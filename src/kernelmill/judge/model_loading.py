@@ -12,10 +12,12 @@ import torch
 from torch import nn
 
 from kernelmill.backends.support.candidate_files import COMPILE_CACHE, import_model, write_sources
+from kernelmill.judge.compare import WELL_CONDITIONED, Conditioning
+from kernelmill.judge.conditioning import ILL_CONDITIONED, measure_conditioning
 from kernelmill.judge.protocol import CandidateRequest
 from kernelmill.sandbox.confine import make_read_only
-from kernelmill.tasks.module import to_device, to_float64
-from kernelmill.tensors.torch_side import TensorView, describe_value, dtype_name, restore_value
+from kernelmill.tasks.module import tensors_in, to_device, to_float64
+from kernelmill.tensors.torch_side import TensorView, dtype_name, restore_value
 
 CPU = torch.device("cpu")
 
@@ -115,14 +117,20 @@ class WideOutputs(NamedTuple):
     tensors: list[torch.Tensor]
     precise: bool
     """Whether they were computed in float64, which code with a fixed dtype does not allow."""
+    conditioning: list[Conditioning]
+    """By output; where it was not asked for, the output counts as well conditioned."""
 
 
-def outputs_in_float64(model: nn.Module, inputs: list[Any]) -> WideOutputs:
-    outputs: list[torch.Tensor] = []
+def outputs_in_float64(model: nn.Module, inputs: list[Any], distribution: str) -> WideOutputs:
+    """The outputs, with their conditioning where the distribution calls for it."""
     try:
-        describe_value(to_float64(model)(*to_float64(inputs)), outputs)
-        return WideOutputs(outputs, True)
+        wide = to_float64(model)
+        outputs = tensors_in(wide(*to_float64(inputs)))
+        conditioning = [WELL_CONDITIONED] * len(outputs)
+        if distribution.partition("-")[0] in ILL_CONDITIONED:
+            conditioning = measure_conditioning(model, wide, inputs, outputs)
+        return WideOutputs(outputs, True, conditioning)
     except (RuntimeError, TypeError):
-        outputs.clear()
-        describe_value(copy.deepcopy(model)(*inputs), outputs)
-        return WideOutputs([t.double() if t.is_floating_point() else t for t in outputs], False)
+        outputs = tensors_in(copy.deepcopy(model)(*inputs))
+        widened = [t.double() if t.is_floating_point() else t for t in outputs]
+        return WideOutputs(widened, False, [WELL_CONDITIONED] * len(outputs))

@@ -1,6 +1,6 @@
 """How many numbers a task adds up, as far as its operators and sizes tell."""
 
-from kernelmill.records.tensors import Layout
+from collections.abc import Iterable
 
 _ADDING = frozenset(
     """_fused_rms_norm _softmax addbmm addmm addmv baddbmm bmm convolution cumprod cumsum dot einsum
@@ -13,7 +13,7 @@ logsumexp or the cross-entropy, has not."""
 _PREFIXES = ("_native_batch_norm", "_scaled_dot_product", "_flash_attention", "scaled_dot_product")
 
 
-def longest_sum(signature: tuple[str, ...], given: Layout) -> int:
+def longest_sum(signature: Iterable[str], shapes: Iterable[tuple[int, ...]]) -> int:
     """The longest dimension of what a task is given, if one of its operators adds numbers up.
 
     It is 1 for a task that adds nothing: there the error of a sum explains nothing.
@@ -21,4 +21,4 @@ def longest_sum(signature: tuple[str, ...], given: Layout) -> int:
     names = {operator.partition(".")[0] for operator in signature}
     if not any(name.rstrip("_") in _ADDING or name.startswith(_PREFIXES) for name in names):
         return 1
-    return max((extent for tensor in given.tensors for extent in tensor.shape), default=1)
+    return max((extent for shape in shapes for extent in shape), default=1)

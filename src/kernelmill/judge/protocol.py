@@ -4,6 +4,7 @@ from typing import Annotated
 
 import msgspec
 
+from kernelmill.judge.compare import Conditioning
 from kernelmill.records.tensors import Layout, Node, item_size
 
 
@@ -111,3 +112,5 @@ class CaseMade(msgspec.Struct):
     expected: Layout
     precise: bool
     """Whether the reference could be computed in float64."""
+    conditioning: list[Conditioning]
+    """Of every output."""

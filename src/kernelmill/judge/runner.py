@@ -110,17 +110,18 @@ class _CaseMaker:
         node = describe_value(draw.inputs, inputs)
         state = draw.model.state_dict()
         given = write([*inputs, *state.values()])
-        exact, precise = outputs_in_float64(draw.model, draw.inputs)
+        wide = outputs_in_float64(draw.model, draw.inputs, body["distribution"])
         outputs: list[torch.Tensor] = []
         output_node: Node = describe_value(draw.model(*draw.inputs), outputs)
-        expected = write([*outputs, *exact])
+        expected = write([*outputs, *wide.tensors])
         made = CaseMade(
             inputs=node,
             layout=given.layout,
             state={name: len(inputs) + index for index, name in enumerate(state)},
             outputs=output_node,
             expected=expected.layout,
-            precise=precise,
+            precise=wide.precise,
+            conditioning=wide.conditioning,
         )
         return made, (given.file, expected.file)
 

@@ -9,6 +9,7 @@ from kernelmill.judge.cases import IMPRECISE_FACTOR
 from kernelmill.judge.devices.cuda.compare import ExpectedTensor, make_tensor_budget
 from kernelmill.judge.devices.cuda.protocol import CaseRequest
 from kernelmill.judge.model_loading import outputs_in_float64
+from kernelmill.judge.plain_sums import longest_sum
 from kernelmill.records.tensors import Node
 from kernelmill.tasks.module import TaskModule
 from kernelmill.tensors.torch_side import describe_value, dtype_name
@@ -70,13 +71,20 @@ class CaseCache:
         node = describe_value(draw.inputs, inputs)
         state = draw.model.state_dict()
         given = [t.detach().clone().contiguous() for t in (*inputs, *state.values())]
-        exact, precise = outputs_in_float64(draw.model, draw.inputs)
+        wide = outputs_in_float64(draw.model, draw.inputs, request.distribution)
         outputs: list[torch.Tensor] = []
         output_node = describe_value(draw.model(*draw.inputs), outputs)
-        tolerance = request.tolerance * (1 if precise else IMPRECISE_FACTOR)
+        tolerance = request.tolerance * (1 if wide.precise else IMPRECISE_FACTOR)
+        longest = longest_sum(request.signature, (tuple(t.shape) for t in given))
         expected = [
-            ExpectedTensor(eager.contiguous(), wide, make_tensor_budget(eager, wide, tolerance))
-            for eager, wide in zip(outputs, exact, strict=True)
+            ExpectedTensor(
+                eager.contiguous(),
+                exact,
+                make_tensor_budget(eager, exact, tolerance, longest, conditioning),
+            )
+            for eager, exact, conditioning in zip(
+                outputs, wide.tensors, wide.conditioning, strict=True
+            )
         ]
         torch.cuda.empty_cache()
         indices = {name: len(inputs) + index for index, name in enumerate(state)}

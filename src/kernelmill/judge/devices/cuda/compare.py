@@ -7,8 +7,15 @@ from typing import NamedTuple
 
 import torch
 
-from kernelmill.judge.compare import DISCRETE_SLACK, Comparison, ErrorBudget
-from kernelmill.records.tensors import EPSILON
+from kernelmill.judge.compare import (
+    WELL_CONDITIONED,
+    Comparison,
+    Conditioning,
+    ErrorBudget,
+    OwnError,
+    derive_budget,
+    discrete_budget,
+)
 from kernelmill.tensors.torch_side import dtype_name
 
 _CHUNK = 1 << 26
@@ -40,12 +47,16 @@ class TimedError(NamedTuple):
     """The error norm, as a share of the accepted one."""
 
 
-def make_tensor_budget(eager: torch.Tensor, exact: torch.Tensor, tolerance: float) -> ErrorBudget:
-    """Derive the budget from eager's own error, but at least a few units in the last place."""
+def make_tensor_budget(
+    eager: torch.Tensor,
+    exact: torch.Tensor,
+    tolerance: float,
+    longest: int = 1,
+    conditioning: Conditioning = WELL_CONDITIONED,
+) -> ErrorBudget:
+    """The budget of an output in device memory."""
     if not eager.is_floating_point():
-        differing = int(torch.count_nonzero(eager != exact))
-        return ErrorBudget(0.0, 0.0, 0.0, DISCRETE_SLACK * differing)
-    epsilon = EPSILON[dtype_name(eager.dtype)]
+        return discrete_budget(int(torch.count_nonzero(eager != exact)))
     squares, scale, worst = 0.0, 0.0, 0.0
     for own, reference in _chunks(eager, exact):
         finite = torch.isfinite(own) & torch.isfinite(reference)
@@ -55,13 +66,9 @@ def make_tensor_budget(eager: torch.Tensor, exact: torch.Tensor, tolerance: floa
         scale += float(reference.square().sum())
         worst = max(worst, float(error.max()))
     count = max(1, eager.numel())
-    floor = 0.5 * epsilon * (scale / count) ** 0.5
-    return ErrorBudget(
-        norm=tolerance * max((squares / count) ** 0.5, floor),
-        absolute=2 * tolerance * max(worst, floor),
-        relative=2 * tolerance * epsilon,
-        mismatches=0,
-    )
+    statistics = OwnError((squares / count) ** 0.5, worst, (scale / count) ** 0.5, count)
+    dtype = dtype_name(eager.dtype)
+    return derive_budget(dtype, statistics, tolerance, longest, conditioning)
 
 
 def compare_tensors(actual: torch.Tensor, expected: ExpectedTensor) -> Comparison:

@@ -68,7 +68,10 @@ class DeviceCaseSet(CaseSet[DeviceCase]):
 
     def make(self, variant: Variant, distribution: str) -> DeviceCase:
         """A new case; made at once only where the task may reject its sizes."""
-        request = CaseRequest(variant.constants, distribution, secret_seed(), self._task.tolerance)
+        task = self._task
+        request = CaseRequest(
+            variant.constants, distribution, secret_seed(), task.tolerance, task.signature
+        )
         case = DeviceCase(variant, distribution, request, self._examiner)
         try:
             if variant.hidden:

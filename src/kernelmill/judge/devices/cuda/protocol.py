@@ -28,6 +28,8 @@ class CaseRequest(msgspec.Struct):
     distribution: str
     seed: int
     tolerance: float
+    signature: tuple[str, ...]
+    """Operators of the task."""
 
 
 class DeviceCaseMade(msgspec.Struct):

@@ -1,4 +1,5 @@
 #include <cfloat>
+#include <cmath>
 #include <cstdint>
 
 constexpr int threads = 256;
@@ -10,9 +11,11 @@ struct Part {
     float sum;
 };
 
+__device__ __forceinline__ float finite(float largest) { return isinf(largest) ? 0.0f : largest; }
+
 __device__ __forceinline__ Part joined(Part a, Part b) {
-    const float largest = fmaxf(a.largest, b.largest);
-    return {largest, a.sum * expf(a.largest - largest) + b.sum * expf(b.largest - largest)};
+    const float largest = fmaxf(a.largest, b.largest), shift = finite(largest);
+    return {largest, a.sum * expf(a.largest - shift) + b.sum * expf(b.largest - shift)};
 }
 
 __global__ void logsumexp_rows(const float* __restrict__ x, float* __restrict__ y, int64_t columns) {
@@ -28,11 +31,12 @@ __global__ void logsumexp_rows(const float* __restrict__ x, float* __restrict__ 
             value[i] = at < columns ? in[at] : -FLT_MAX;
             largest = fmaxf(largest, value[i]);
         }
-        mine.sum *= expf(mine.largest - largest);
+        const float shift = finite(largest);
+        mine.sum *= expf(mine.largest - shift);
         mine.largest = largest;
 #pragma unroll
         for (int i = 0; i < each; ++i)
-            if (start + i * threads < columns) mine.sum += expf(value[i] - largest);
+            if (start + i * threads < columns) mine.sum += expf(value[i] - shift);
     }
     for (int step = 16; step > 0; step /= 2)
         mine = joined(
@@ -41,7 +45,7 @@ __global__ void logsumexp_rows(const float* __restrict__ x, float* __restrict__ 
     __syncthreads();
     if (threadIdx.x == 0) {
         for (int i = 1; i < threads / 32; ++i) mine = joined(mine, parts[i]);
-        y[blockIdx.x] = mine.largest + logf(mine.sum);
+        y[blockIdx.x] = finite(mine.largest) + logf(mine.sum);
     }
 }
 

@@ -1,4 +1,4 @@
-#include <cfloat>
+#include <cmath>
 #include <cstdint>
 
 constexpr int threads = 256;
@@ -11,14 +11,15 @@ __global__ void max_pool2d_points(
     if (at >= count) return;
     const int column = at % columns, row = at / columns % rows;
     const float* plane = x + at / (int64_t(rows) * columns) * height * width;
-    float largest = -FLT_MAX;
+    float largest = -INFINITY;
 #pragma unroll
     for (int i = -1; i <= 1; ++i)
 #pragma unroll
         for (int j = -1; j <= 1; ++j) {
             const int r = 2 * row + i, c = 2 * column + j;
-            if (r >= 0 && r < height && c >= 0 && c < width)
-                largest = fmaxf(largest, plane[int64_t(r) * width + c]);
+            if (r < 0 || r >= height || c < 0 || c >= width) continue;
+            const float value = plane[int64_t(r) * width + c];
+            if (value > largest || isnan(value)) largest = value;
         }
     y[at] = largest;
 }

@@ -4,6 +4,11 @@ import triton
 import triton.language as tl
 
 
+@triton.jit
+def finite(largest):
+    return tl.where(tl.abs(largest) == float("inf"), 0.0, largest)
+
+
 # One pass: a running maximum, and the sum so far rescaled whenever the maximum grows.
 @triton.jit
 def logsumexp_kernel(x, y, columns, BLOCK: tl.constexpr):
@@ -15,10 +20,10 @@ def logsumexp_kernel(x, y, columns, BLOCK: tl.constexpr):
         inside = start + offsets < columns
         value = tl.load(x + row * columns + start + offsets, mask=inside, other=float("-inf"))
         higher = tl.maximum(largest, value)
-        shift = tl.where(higher == float("-inf"), 0.0, higher)
+        shift = finite(higher)
         total = total * tl.exp(largest - shift) + tl.exp(value - shift)
         largest = higher
-    top = tl.max(largest, axis=0)
+    top = finite(tl.max(largest, axis=0))
     tl.store(y + row, top + tl.log(tl.sum(total * tl.exp(largest - top), axis=0)))
 
 

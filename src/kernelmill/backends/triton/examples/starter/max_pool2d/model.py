@@ -18,9 +18,8 @@ def max_pool2d_kernel(x, y, count, height, width, rows, columns, BLOCK: tl.const
             r = 2 * row + i - 1
             c = 2 * column + j - 1
             here = inside & (r >= 0) & (r < height) & (c >= 0) & (c < width)
-            largest = tl.maximum(
-                largest, tl.load(plane + r * width + c, mask=here, other=float("-inf"))
-            )
+            value = tl.load(plane + r * width + c, mask=here, other=float("-inf"))
+            largest = tl.maximum(largest, value, propagate_nan=tl.PropagateNan.ALL)
     tl.store(y + offsets, largest, mask=inside)
 
 
