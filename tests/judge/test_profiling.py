@@ -65,8 +65,9 @@ def test_a_file_is_not_known_by_its_name(sandbox: Sandbox, known: KnownCode) -> 
 def sample(sandbox: Sandbox, known: KnownCode, call: str) -> Sampler:
     sampler = Sampler(known, {})
     sandbox.stop()
-    for _ in range(8):
-        sampler.run(sandbox, {"do": call}, 20.0, np.random.default_rng(), 1)
+    for _ in range(64):
+        sampler.sample(sandbox, {"do": call}, 1, 20.0, np.random.default_rng())
+        sandbox.receive(20.0)
         if sampler.is_decided:
             break
     sandbox.resume()

@@ -56,5 +56,7 @@ def _distance(moved: torch.Tensor, exact: torch.Tensor) -> Conditioning:
     distance = torch.nan_to_num((moved - exact).abs_().reshape(-1), 0.0, 0.0)
     chosen = torch.randint(distance.numel(), (_SAMPLE,), device=distance.device)
     high = float(torch.quantile(distance[chosen], _QUANTILE))
-    distance.clamp_(max=_MOST_OVER_QUANTILE * high)
-    return Conditioning(float(distance.square_().mean().sqrt()), high)
+    if high == 0:
+        return WELL_CONDITIONED
+    multiples = distance.div_(high).clamp_(max=_MOST_OVER_QUANTILE)  # squares stay finite
+    return Conditioning(high * float(multiples.square_().mean().sqrt()), high)

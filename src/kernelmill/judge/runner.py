@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import torch
+from torch import nn
 
 from kernelmill.judge import heap
 from kernelmill.judge.model_loading import (
@@ -100,12 +101,15 @@ class _CpuServer(ModelServer):
 class _CaseMaker:
     def __init__(self, module: TaskModule) -> None:
         self._module = module
+        self._shared_buffers: dict[str, torch.Tensor] = {}
 
     def make(self, message: ChannelMessage) -> tuple[CaseMade, tuple[int, ...]]:
         body = message.body
         draw = self._module.draw(
             body["constants"], body["distribution"], body["seed"], body["change"]
         )
+        if body["shared_buffers"]:
+            self._share_buffers(draw.model)
         inputs: list[torch.Tensor] = []
         node = describe_value(draw.inputs, inputs)
         state = draw.model.state_dict()
@@ -124,6 +128,14 @@ class _CaseMaker:
             conditioning=wide.conditioning,
         )
         return made, (given.file, expected.file)
+
+    def _share_buffers(self, model: nn.Module) -> None:
+        """Give a model the buffers of the first one that asked for them."""
+        for name, buffer in model.named_buffers():
+            if name in self._shared_buffers:
+                buffer.copy_(self._shared_buffers[name])
+            else:
+                self._shared_buffers[name] = buffer.clone()
 
 
 def make_init_arguments(channel: Channel, arguments: dict[str, Any], _scratch: str) -> None:

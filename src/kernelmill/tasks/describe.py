@@ -25,6 +25,7 @@ _HIDDEN_FRACTIONS = (0.37, 0.71)
 _MOST_HIDDEN = 3
 _PROMISE_SEEDS = (11, 12, 13)
 _PROBE_ROWS = 2
+_ATTENTION = "scaled_dot_product"
 
 
 def run_describer(channel: Channel, arguments: dict[str, Any], _scratch: str) -> None:
@@ -62,14 +63,15 @@ def describe_module(module: TaskModule, request: dict[str, Any]) -> Task:
     if any(promises):
         module.declare("PROMISES", promises)
     names = tuple(operators.names)
-    tried = choose_distributions(probe, names, operators.flops > 0)
+    multiplies = operators.flops > 0 or any(_ATTENTION in name for name in names)
+    tried = choose_distributions(probe, names, multiplies)
     # On the shown sizes: what a long sum drowns there may matter in a short one.
     shown = Probe(module, {}) if constants else probe
     sensitivity = measure_sensitivity(shown, tried.distributions)
     repair = ""
     if sensitivity.repair != OWN:
         module.declare("REPAIR", sensitivity.repair)
-        tried = choose_distributions(probe.repaired(sensitivity.repair), names, operators.flops > 0)
+        tried = choose_distributions(probe.repaired(sensitivity.repair), names, multiplies)
         repair = "{} inputs, {} parameters".format(*sensitivity.repair)
     return Task(
         id=request["id"],

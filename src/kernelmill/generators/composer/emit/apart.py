@@ -137,9 +137,12 @@ def _emit_ranking(
     element = filling.value(source, along("k"))
     filling.lines.append(f"line[k] = {element};")
     row.loop(f"for (long k = 0; k < {length}; ++k)", filling, "#pragma omp simd")
-    sign = ">" if value.descending else "<"
+    # NaN counts as the greatest value.
+    ahead = (
+        "(a > b) | ((a != a) & (b == b))" if value.descending else "(a < b) | ((b != b) & (a == a))"
+    )
     row.lines += [
-        f"const auto ahead = [](auto a, auto b) {{ return a {sign} b; }};",
+        f"const auto ahead = [](auto a, auto b) {{ return {ahead}; }};",
         f"km::rank<{source.ctype}>(line, {length}, best, {value.count.code}, ahead);",
     ]
     result = f"{target.name}[{along('k').ravel(value.shape)}]"

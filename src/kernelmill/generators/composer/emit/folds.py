@@ -28,24 +28,44 @@ class Fold(NamedTuple):
     """With {0} and {1}."""
     simd: str
     """What OpenMP calls it; empty where it knows no such reduction."""
+    without_nan: str = ""
+    """The combination in a reduction of OpenMP, which loses NaN; empty where it is the same."""
 
 
 FOLDS = {
     "sum": Fold("0", "{0} + {1}", "+"),
     "prod": Fold("1", "{0} * {1}", "*"),
-    "max": Fold("-km::infinity", "{1} > {0} ? {1} : {0}", "max"),
-    "min": Fold("km::infinity", "{1} < {0} ? {1} : {0}", "min"),
+    "max": Fold(
+        "-km::infinity", "({1} > {0}) | ({1} != {1}) ? {1} : {0}", "max", "{1} > {0} ? {1} : {0}"
+    ),
+    "min": Fold(
+        "km::infinity", "({1} < {0}) | ({1} != {1}) ? {1} : {0}", "min", "{1} < {0} ? {1} : {0}"
+    ),
     "any": Fold("0", "{0} | int({1})", "|"),
     "all": Fold("1", "{0} & int({1})", "&"),
     "logaddexp": Fold("-km::infinity", "km::logaddexp::combine({0}, {1})", ""),
 }
+_FLOATS = ("float", "double")
 _INTEGER_START = {"max": "lowest", "min": "max"}
 
 
 def start_of(op: str, ctype: str) -> str:
-    if op in _INTEGER_START and ctype not in ("float", "double"):
+    if op in _INTEGER_START and ctype not in _FLOATS:
         return f"std::numeric_limits<{ctype}>::{_INTEGER_START[op]}()"
     return FOLDS[op].start
+
+
+class _Total(NamedTuple):
+    """The variables that a reduction adds up to."""
+
+    name: str
+    found_nan: str
+    """Whether any element was NaN; empty where that does not matter."""
+
+    def reductions(self, simd: str) -> str:
+        """The clauses of OpenMP."""
+        clause = f"reduction({simd}:{self.name})"
+        return f"{clause} reduction(|:{self.found_nan})" if self.found_nan else clause
 
 
 class _Run(NamedTuple):
@@ -152,15 +172,20 @@ class Folding:
         for name in names:
             scope.names.discard(name)
         outside, self._work = self._work, product(source.shape).value
-        loop = self._innermost(scope, value, index, names, total)
+        found_nan = scope.fresh("n") if fold.without_nan and value.ctype in _FLOATS else ""
+        if found_nan:
+            scope.lines.append(f"int {found_nan} = 0;")
+        loop = self._innermost(scope, value, index, names, _Total(total, found_nan))
         for name, extent in reversed(list(zip(names, extents, strict=True))[:-1]):
             wrapped = scope.child()
             wrapped.loop(f"for (long {name} = 0; {name} < {extent.code}; ++{name})", loop)
             loop = wrapped
         if self._parallel and not scope.folds and self._work > SERIAL_BELOW:
-            _share(loop.lines, f"reduction({fold.simd}:{total})")
+            _share(loop.lines, _Total(total, found_nan).reductions(fold.simd))
         self._work = max(self._work, outside)
         scope.lines += loop.lines
+        if found_nan:
+            scope.lines.append(f"{total} = {found_nan} ? {accumulator}(km::nan) : {total};")
         if scope.wide and accumulator == "double":
             scope.doubles.add(total)
         elif accumulator != value.ctype:
@@ -180,7 +205,7 @@ class Folding:
         return total
 
     def _innermost(
-        self, scope: Scope, value: Reduce, index: Index, names: list[str], total: str
+        self, scope: Scope, value: Reduce, index: Index, names: list[str], total: "_Total"
     ) -> Scope:
         """The innermost loop, or one for each part of what was joined along it."""
         source, (*_, last) = value.inputs[0], names
@@ -229,15 +254,18 @@ class Folding:
             return self._body(scope, value, place, names, parts, wide=True)
         return body, element
 
-    def _add_loop(self, loop: Scope, value: Reduce, name: str, run: _Run, total: str) -> None:
+    def _add_loop(self, loop: Scope, value: Reduce, name: str, run: _Run, total: "_Total") -> None:
         fold, nested = FOLDS[value.op], _is_nested(run.body)
         if self._blocked(value) and not nested and not loop.wide:
             part = loop.fresh("p")
             run.body.lines.append(f"{part} = {fold.combine.format(part, run.element)};")
-            loop.lines += _row_in_blocks(name, run, part, total)
+            loop.lines += _row_in_blocks(name, run, part, total.name)
             return
-        run.body.lines.append(f"{total} = {fold.combine.format(total, run.element)};")
-        simd = f"#pragma omp simd simdlen(16) reduction({fold.simd}:{total})"
+        combine = fold.without_nan or fold.combine
+        run.body.lines.append(f"{total.name} = {combine.format(total.name, run.element)};")
+        if total.found_nan:
+            run.body.lines.append(f"{total.found_nan} |= {run.element} != {run.element};")
+        simd = f"#pragma omp simd simdlen(16) {total.reductions(fold.simd)}"
         loop.loop(run.head(name), run.body, simd if fold.simd and not nested else "")
 
     def _blocked(self, value: Reduce) -> bool:
@@ -368,9 +396,8 @@ class Folding:
         scope.lines.append(f"int64_t {place} = {source.shape[axis].code};")
         body = scope.child(name)
         element = body.value(source, value.source_index(index, [name]))
-        body.lines.append(
-            f"{place} = {element} == {extreme} && {name} < {place} ? {name} : {place};"
-        )
+        found = f"(({element} == {extreme}) | ({element} != {element}))"  # NaN is found first
+        body.lines.append(f"{place} = {found} && {name} < {place} ? {name} : {place};")
         head = f"for (long {name} = 0; {name} < {source.shape[axis].code}; ++{name})"
         scope.loop(head, body, f"#pragma omp simd reduction(min:{place})")
         return place

@@ -122,7 +122,7 @@ def _place_of(lowering: Lowering, source: Value, axes: Sequence[int], op: str) -
     if axis == len(source.shape) - 1 or lowering.folds_places:
         return Reduce(source, axes, op, "int64")
     extreme = folded(source, axes, op.removeprefix("arg"))
-    code = "({0} == {1} ? {2} : std::numeric_limits<int64_t>::max())"
+    code = "(({0} == {1}) | ({0} != {0}) ? {2} : std::numeric_limits<int64_t>::max())"
     place = Coordinate(source.shape, axis)
     places = pointwise(code, source, extreme, place, shape=source.shape, dtype="int64")
     return Reduce(places, axes, "min", "int64")

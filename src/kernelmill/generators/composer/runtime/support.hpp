@@ -76,7 +76,7 @@ class Row {
 template <class T, class Ahead>
 inline void rank(const T* line, long length, std::pair<T, int64_t>* best, long count, Ahead ahead) {
   const auto before = [=](const auto& a, const auto& b) {
-    return ahead(a.first, b.first) || (a.first == b.first && a.second < b.second);
+    return ahead(a.first, b.first) || (!ahead(b.first, a.first) && a.second < b.second);
   };
   long held = 0, next = std::min(2 * count, length);
   for (; held < next; ++held) best[held] = {line[held], held};
@@ -113,13 +113,13 @@ struct prod {
 };
 struct max {
   template <class T>
-  static T combine(T a, T b) { return a > b ? a : b; }
+  static T combine(T a, T b) { return (a > b) | (a != a) ? a : b; }  // NaN stays
   static constexpr float neutral = -inf;
   static constexpr bool vector = true;
 };
 struct min {
   template <class T>
-  static T combine(T a, T b) { return a < b ? a : b; }
+  static T combine(T a, T b) { return (a < b) | (a != a) ? a : b; }
   static constexpr float neutral = inf;
   static constexpr bool vector = true;
 };

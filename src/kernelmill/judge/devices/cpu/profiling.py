@@ -8,7 +8,7 @@ come from the operating system.
 import time
 from collections import Counter
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -82,9 +82,21 @@ class Sampler:
 
         Returns the addresses of the outputs. It is stopped again after that.
         """
-        process = runner.sandbox
         deadline = time.monotonic() + seconds
-        process.send({"do": "batch", "calls": calls})
+        self.sample(runner.sandbox, {"do": "batch", "calls": calls}, calls, seconds, rng)
+        return runner.finish_batch(max(0.001, deadline - time.monotonic()))
+
+    def sample(
+        self,
+        process: ConfinedProcess,
+        request: dict[str, Any],
+        calls: int,
+        seconds: float,
+        rng: np.random.Generator,
+    ) -> None:
+        """Sample a stopped process while it works on a request, until its answer has come."""
+        deadline = time.monotonic() + seconds
+        process.send(request)
         before = _processor_time(process.pid)
         self._used = {thread: _state(process.pid, thread).used for thread in process.threads()}
         running = 0.0
@@ -102,7 +114,6 @@ class Sampler:
         # A batch that is answered within one pause is looked at earlier the next time.
         self._pause = min(_LONGEST_PAUSE, max(running, self._pause / 2))
         self._calls += calls
-        return runner.finish_batch(max(0.001, deadline - time.monotonic()))
 
     def profile(self) -> Profile:
         total = max(1, self._nanoseconds.total())

@@ -118,11 +118,12 @@ class _Spread(Form):
 _LIMITS = {"int64": 2**63 - 1, "int32": 2**31 - 1, "int8": 127, "uint8": 255}
 _LARGEST = "tl.max({0}, axis=1, keep_dims=True)"
 _SMALLEST = "tl.min({0}, axis=1, keep_dims=True)"
+_NAN_STAYS = "propagate_nan=tl.PropagateNan.ALL"
 FORMS: dict[str, Form] = {
     "sum": _Plain("0", "{0} + {1}", "tl.sum({0}, axis=1, keep_dims=True)"),
     "prod": _Plain("1", "{0} * {1}", "tl.reduce({0}, 1, times, keep_dims=True)"),
-    "max": _Plain("-inf", "tl.maximum({0}, {1})", _LARGEST),
-    "min": _Plain("inf", "tl.minimum({0}, {1})", _SMALLEST),
+    "max": _Plain("-inf", f"tl.maximum({{0}}, {{1}}, {_NAN_STAYS})", "largest_of({0})"),
+    "min": _Plain("inf", f"tl.minimum({{0}}, {{1}}, {_NAN_STAYS})", "smallest_of({0})"),
     "any": _Plain("0", "tl.maximum({0}, {1})", _LARGEST),
     "all": _Plain("1", "tl.minimum({0}, {1})", _SMALLEST),
     "logaddexp": _Plain(

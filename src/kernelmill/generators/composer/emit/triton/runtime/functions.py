@@ -185,23 +185,45 @@ def add(a, b):
 
 @triton.jit
 def larger(a, b):
-    return tl.maximum(a, b)
+    return tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)
 
 
 @triton.jit
 def smaller(a, b):
-    return tl.minimum(a, b)
+    return tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL)
+
+
+@triton.jit
+def largest_of(x):
+    largest = tl.max(x, axis=1, keep_dims=True)
+    if x.dtype.is_floating():
+        nans = tl.max(tl.cast(x != x, tl.int32), axis=1, keep_dims=True)
+        largest = tl.where(nans > 0, float("nan"), largest)
+    return largest
+
+
+@triton.jit
+def smallest_of(x):
+    smallest = tl.min(x, axis=1, keep_dims=True)
+    if x.dtype.is_floating():
+        nans = tl.max(tl.cast(x != x, tl.int32), axis=1, keep_dims=True)
+        smallest = tl.where(nans > 0, float("nan"), smallest)
+    return smallest
 
 
 @triton.jit
 def first_of_largest(value, place, other, other_place):
-    ours = (value > other) | ((value == other) & (place < other_place))
+    better = (value > other) | ((value != value) & (other == other))
+    equal = (value == other) | ((value != value) & (other != other))
+    ours = better | (equal & (place < other_place))
     return tl.where(ours, value, other), tl.where(ours, place, other_place)
 
 
 @triton.jit
 def first_of_smallest(value, place, other, other_place):
-    ours = (value < other) | ((value == other) & (place < other_place))
+    better = (value < other) | ((value != value) & (other == other))
+    equal = (value == other) | ((value != value) & (other != other))
+    ours = better | (equal & (place < other_place))
     return tl.where(ours, value, other), tl.where(ours, place, other_place)
 
 
