@@ -69,8 +69,9 @@ def test_the_candidate_example_builds_and_passes(tmp_path: Path) -> None:
 
 
 def test_the_task_example_is_a_task(tmp_path: Path) -> None:
-    (code,) = python_blocks("tasks.md")
+    code, domain = python_blocks("tasks.md")
     (tmp_path / "task.py").write_text(code)
+    compile(domain, "tasks.md", "exec")
     command = [sys.executable, "-m", "kernelmill", "tasks", "show", tmp_path / "task.py"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -51,10 +51,11 @@ class Zygote:
 
         Its environment is ours only as far as search paths for programs and libraries go, plus
         what `environment` adds. Under another `python`, which needs msgspec and numpy, it sees
-        that one's packages.
+        that one's packages; under our own it finds what we find.
         """
         self._modules = modules
-        self._environment = {**_environment(threads), **(environment or {})}
+        paths = _import_paths() if python == sys.executable else {}
+        self._environment = {**_environment(threads), **paths, **(environment or {})}
         self._python = python
         self._lock = threading.Lock()
         self._start()
@@ -141,6 +142,14 @@ class Zygote:
         channel_theirs.close()
         control_theirs.close()
         return Sandbox(channel, control, log)
+
+
+def _import_paths() -> dict[str, str]:
+    """Folders that this process imports from beside those of its installation: plug-ins under
+    development lie there."""
+    installed = (sys.prefix, sys.base_prefix)
+    own = [path for path in sys.path if os.path.isdir(path) and not path.startswith(installed)]
+    return {"PYTHONPATH": os.pathsep.join(own)} if own else {}
 
 
 def _environment(threads: int) -> dict[str, str]:
