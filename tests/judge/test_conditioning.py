@@ -71,7 +71,7 @@ def test_rare_jumps_loosen_nothing() -> None:
     model = Sign()
     exact = model(x.double())
     exact[0, :5] *= -1  # as if the inputs had been rounded across zero there
-    (found,) = measure_conditioning(model, copy.deepcopy(model), [x], [exact])
+    (found,) = measure_conditioning(model, copy.deepcopy(model), [x], [exact], "shifted")
     assert found == WELL_CONDITIONED
 
 

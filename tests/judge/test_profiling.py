@@ -63,10 +63,10 @@ def test_a_file_is_not_known_by_its_name(sandbox: Sandbox, known: KnownCode) -> 
 
 
 def sample(sandbox: Sandbox, known: KnownCode, call: str) -> Sampler:
-    sampler = Sampler(known, {})
+    sampler, rng = Sampler(known, {}), np.random.default_rng()
     sandbox.stop()
-    for _ in range(64):
-        sampler.sample(sandbox, {"do": call}, 1, 20.0, np.random.default_rng())
+    for _ in range(300):
+        sampler.sample(sandbox, {"do": call}, 1, 20.0, rng.uniform(0, 0.0005))
         sandbox.receive(20.0)
         if sampler.is_decided:
             break

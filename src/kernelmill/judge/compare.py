@@ -97,6 +97,8 @@ class Conditioning(msgspec.Struct, frozen=True):
     rms: float = 0.0
     high: float = 0.0
     """The movement that few elements exceed."""
+    equal_terms: bool = False
+    """Whether many terms of a sum may be equal: their roundings all go in the same direction."""
 
 
 WELL_CONDITIONED = Conditioning()
@@ -122,21 +124,29 @@ def derive_budget(
     """Derive the budget from eager's own error, but at least a few units in the last place.
 
     A plain sum of `longest` numbers fits in it as well: eager may add in blocks or in double, which
-    no kernel has to. So does what a few roundings of the inputs would do to the output.
+    no kernel has to. So does what a few roundings of the inputs would do to the output, or as many
+    as such a sum has.
     """
     epsilon = EPSILON[dtype]
     floor = 0.5 * epsilon * own.scale
     terms = min(longest, _LONGEST_PLAIN_SUM)
-    deviation = _PLAIN_SUM_DEVIATION * math.sqrt(terms) * epsilon
     sums = max(1, own.elements // terms)
-    plain_sum = deviation * (1.5 + 2.5 / math.sqrt(sums)) * own.scale  # a mean of few is uncertain
-    cap = _CAP_DEVIATIONS * deviation
+    likely = 1.5 + 2.5 / math.sqrt(sums)  # a mean of few is less certain
+    deviations = _PLAIN_SUM_DEVIATION * math.sqrt(terms)
+    roundings = max(_ROUNDINGS, likely * deviations)
+    if conditioning.equal_terms:
+        deviations *= math.sqrt(terms)
+    cap = _CAP_DEVIATIONS * deviations * epsilon
     return ErrorBudget(
-        norm=max(tolerance * max(own.rms, floor), plain_sum, _ROUNDINGS * conditioning.rms),
+        norm=max(
+            tolerance * max(own.rms, floor),
+            likely * deviations * epsilon * own.scale,
+            roundings * conditioning.rms,
+        ),
         absolute=max(
             2 * tolerance * max(own.worst, floor),
             cap * _UNUSUAL_ROW * own.scale,
-            2 * _ROUNDINGS * conditioning.high,
+            2 * roundings * conditioning.high,
         ),
         relative=max(2 * tolerance * epsilon, cap),
         mismatches=0,
@@ -220,7 +230,7 @@ def _settle_non_finite(
     exact: npt.NDArray[np.float64],
     dtype: str,
 ) -> npt.NDArray[np.float64]:
-    """Errors with 0 where the output has the reference's own NaN or infinity.
+    """Errors with 0 where the output has the reference's own NaN or infinity, in either precision.
 
     Any other value there, and any other value that is not finite, is infinitely wrong. Where the
     reference is finite in one precision only, the order of a sum decides: there it may be close to
@@ -228,7 +238,8 @@ def _settle_non_finite(
     """
     ours, theirs = widen(actual, dtype), widen(eager, dtype)
     rounded = np.where(np.abs(exact) > LARGEST[dtype], np.copysign(np.inf, exact), exact)
-    same = (np.isnan(ours) & np.isnan(theirs)) | (ours == theirs)
+    same = (ours == theirs) | (ours == rounded)
+    same |= np.isnan(ours) & (np.isnan(theirs) | np.isnan(rounded))
     special = ~np.isfinite(theirs)
     error = np.where(special, np.where(same, 0.0, np.inf), error)
     disputed = special != ~np.isfinite(rounded)

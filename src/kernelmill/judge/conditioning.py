@@ -14,11 +14,13 @@ from kernelmill.tasks.module import tensors_in
 from kernelmill.tensors.torch_side import dtype_name
 
 ILL_CONDITIONED = frozenset(
-    {"hollow", "regimes", "clustered", "impulse", "ties", "skewed", "extreme"}
+    {"shifted", "hollow", "regimes", "clustered", "impulse", "ties", "skewed", "extreme"}
 )
-"""Distributions with constant, empty or unbalanced rows, in which a difference may cancel: the mean
-of a constant row that is off by one unit in the last place is a large number once it is divided by
-the row's deviation. A reference that happens to be exact there does not bind a kernel to that."""
+"""Distributions with distant means and with constant, empty or unbalanced rows, in which
+differences cancel: the mean of a constant row that is off by one unit in the last place is a large
+number once it is divided by the row's deviation. A reference that happens to be exact there does
+not bind a kernel to that."""
+_WITHOUT_EQUAL_TERMS = frozenset({"shifted"})
 
 _QUANTILE = 0.99
 _SAMPLE = 1 << 16
@@ -27,14 +29,19 @@ _MOST_OVER_QUANTILE = 8.0
 
 
 def measure_conditioning(
-    model: nn.Module, wide: nn.Module, inputs: list[Any], exact: list[torch.Tensor]
+    model: nn.Module,
+    wide: nn.Module,
+    inputs: list[Any],
+    exact: list[torch.Tensor],
+    distribution: str,
 ) -> list[Conditioning]:
     """The movement of every output of `wide`, which is `model` in float64. Changes `wide`."""
     own = (*model.parameters(), *model.buffers())
     for before, parameter in zip(own, (*wide.parameters(), *wide.buffers()), strict=True):
         parameter.data = _rounded(before.data)
     moved = tensors_in(wide(*_rounded(inputs)))
-    return [_distance(*pair) for pair in zip(moved, exact, strict=True)]
+    equal_terms = distribution not in _WITHOUT_EQUAL_TERMS
+    return [_distance(*pair, equal_terms) for pair in zip(moved, exact, strict=True)]
 
 
 def _rounded(value: Any) -> Any:
@@ -50,13 +57,13 @@ def _rounded(value: Any) -> Any:
     return signs.mul_(step).add_(1).mul_(value)
 
 
-def _distance(moved: torch.Tensor, exact: torch.Tensor) -> Conditioning:
+def _distance(moved: torch.Tensor, exact: torch.Tensor, equal_terms: bool) -> Conditioning:
     if not exact.is_floating_point() or exact.numel() == 0:
         return WELL_CONDITIONED
     distance = torch.nan_to_num((moved - exact).abs_().reshape(-1), 0.0, 0.0)
     chosen = torch.randint(distance.numel(), (_SAMPLE,), device=distance.device)
     high = float(torch.quantile(distance[chosen], _QUANTILE))
     if high == 0:
-        return WELL_CONDITIONED
+        return Conditioning(equal_terms=equal_terms)
     multiples = distance.div_(high).clamp_(max=_MOST_OVER_QUANTILE)  # squares stay finite
-    return Conditioning(high * float(multiples.square_().mean().sqrt()), high)
+    return Conditioning(high * float(multiples.square_().mean().sqrt()), high, equal_terms)

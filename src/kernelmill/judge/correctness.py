@@ -83,24 +83,26 @@ _Case = TypeVar("_Case", bound=TrialCase)
 
 def check_correctness(
     cases: Sequence[_Case],
-    run: Callable[[_Case, bool], TrialResult | None],
+    run: Callable[[_Case], TrialResult | None],
     hints: tuple[ExceptionHint, ...] = (),
 ) -> Correctness:
     """Run every case up to the first that is wrong.
 
-    `run` is called with a case and whether it is the first. It returns None for a case that it
-    skips, and raises TrialRefused, SandboxFailure or RunnerRaised. `hints` are those of the
-    device, which come before the general ones.
+    `run` returns None for a case that it skips, and raises TrialRefused, SandboxFailure or
+    RunnerRaised. `hints` are those of the device, which come before the general ones.
     """
     trials: list[Trial] = []
     shown: list[OutputTensor] = []
     for number, case in enumerate(cases, 1):
         try:
-            result = run(case, number == 1)
+            result = run(case)
         except TrialRefused as refused:
             feedback = _with_case(refused.feedback, case, number, len(cases))
         except (SandboxFailure, RunnerRaised) as failure:
-            feedback = _with_case(failure_feedback(failure, hints), case, number, len(cases))
+            feedback = failure_feedback(failure, hints)
+            if case.variant.hidden:
+                feedback = _without_its_words(feedback, failure)
+            feedback = _with_case(feedback, case, number, len(cases))
         else:
             if result is None:
                 continue
@@ -136,6 +138,16 @@ def failure_feedback(
         hint = "check bounds, tails and alignment" if memory else ""
         return Feedback(Gate.CORRECTNESS, "crash", f"the runner {failure}", (), hint)
     return Feedback(Gate.CORRECTNESS, "protocol", f"the runner misbehaves: {failure}")
+
+
+def _without_its_words(feedback: Feedback, failure: SandboxFailure | RunnerRaised) -> Feedback:
+    """A failure on a hidden shape: what the candidate says there may tell the shape."""
+    if isinstance(failure, RunnerRaised):
+        summary = f"{failure.failed.error[:100]}: its message is not shown, nor is the shape"
+        return msgspec.structs.replace(feedback, summary=summary)
+    if isinstance(failure, SandboxCrashed):
+        return msgspec.structs.replace(feedback, summary=f"the runner {failure.without_output()}")
+    return feedback
 
 
 def _find_hint(exception: str, hints: Sequence[ExceptionHint]) -> str:

@@ -128,7 +128,7 @@ def outputs_in_float64(model: nn.Module, inputs: list[Any], distribution: str) -
         outputs = tensors_in(wide(*to_float64(inputs)))
         conditioning = [WELL_CONDITIONED] * len(outputs)
         if distribution.partition("-")[0] in ILL_CONDITIONED:
-            conditioning = measure_conditioning(model, wide, inputs, outputs)
+            conditioning = measure_conditioning(model, wide, inputs, outputs, distribution)
         return WideOutputs(outputs, True, conditioning)
     except (RuntimeError, TypeError):
         outputs = tensors_in(copy.deepcopy(model)(*inputs))

@@ -45,6 +45,13 @@ class TimedOutputsShared(TimedCallRefused):
     hint = "allocate the outputs in every call"
 
 
+class StateKept(TimedCallRefused):
+    """A call has changed variables that outlive it."""
+
+    kind = "state"
+    hint = "keep nothing between calls: what a call needs is a local variable or an argument"
+
+
 class TooManyProcessors(TimedCallRefused):
     """More processors worked for a call than it has threads."""
 

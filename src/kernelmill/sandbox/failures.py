@@ -26,13 +26,16 @@ class SandboxCrashed(SandboxFailure):
             return f"signal {self.signal_number}"
 
     def describe(self) -> str:
-        if self.signal_number is not None:
-            how = f"was killed by {self.signal_name}"
-        elif self.exit_code is not None:
-            how = f"ended with exit code {self.exit_code}"
-        else:
-            how = "vanished"
+        how = self.without_output()
         return f"{how}; it last printed {self.last_line!r}" if self.last_line else how
+
+    def without_output(self) -> str:
+        """How it ended, without what it printed."""
+        if self.signal_number is not None:
+            return f"was killed by {self.signal_name}"
+        if self.exit_code is not None:
+            return f"ended with exit code {self.exit_code}"
+        return "vanished"
 
 
 class SandboxLimitExceeded(SandboxFailure):

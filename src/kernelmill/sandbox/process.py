@@ -58,6 +58,7 @@ class MemoryRegion(NamedTuple):
     """Which file it is, whatever it is called; 0 for memory that belongs to none."""
     offset: int
     """Where in the file it begins."""
+    writable: bool
 
 
 class _Activity(NamedTuple):
@@ -134,6 +135,10 @@ class ConfinedProcess(ABC):
         """Whether an answer has begun to arrive."""
         return self._channel.ready(0.0)
 
+    def wait_for_answer(self, timeout: float) -> None:
+        """Wait until an answer begins to arrive, and leave it for `receive`."""
+        self._guarded(lambda: self._channel.wait(timeout))
+
     def send(self, body: dict[str, Any], files: tuple[int, ...] = ()) -> None:
         """Send a message without waiting for its answer, which `receive` takes."""
         self._guarded(lambda: self._channel.send(body, files))
@@ -194,9 +199,16 @@ class ConfinedProcess(ABC):
                     text = path[0].strip() if path else ""
                     if name in text and ("x" in rights or not executable):
                         start, _, end = addresses.partition("-")
-                        span = int(start, 16), int(end, 16)
-                        file = (device, int(inode), int(offset, 16))
-                        found.append(MemoryRegion(span[0], span[1], text, *file))
+                        region = MemoryRegion(
+                            start=int(start, 16),
+                            end=int(end, 16),
+                            path=text,
+                            device=device,
+                            inode=int(inode),
+                            offset=int(offset, 16),
+                            writable="w" in rights,
+                        )
+                        found.append(region)
         except OSError:
             return []
         return found

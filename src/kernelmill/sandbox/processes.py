@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterator
+from typing import NamedTuple
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _ZOMBIE = "Z"
@@ -63,13 +64,28 @@ def _children(pid: int, thread: int) -> list[int]:
         return [int(child) for child in children.read().split()]
 
 
-def open_files(pid: int) -> list[str]:
-    """What the open files of a process are, as the kernel names them."""
-    folder = f"/proc/{pid}/fd"
+class OpenFile(NamedTuple):
+    name: str
+    """As the kernel names it."""
+    flags: str
+    """Flags of the open file, which all processes see that have inherited it."""
+
+
+def open_files(pid: int) -> list[OpenFile]:
+    folder = f"/proc/{pid}"
     try:
-        return [os.readlink(f"{folder}/{number}") for number in os.listdir(folder)]
+        numbers = sorted(os.listdir(f"{folder}/fd"), key=int)
+        return [
+            OpenFile(os.readlink(f"{folder}/fd/{number}"), _flags(f"{folder}/fdinfo/{number}"))
+            for number in numbers
+        ]
     except (FileNotFoundError, ProcessLookupError):
         return []
+
+
+def _flags(path: str) -> str:
+    with open(path) as lines:
+        return next((line.split()[1] for line in lines if line.startswith("flags:")), "")
 
 
 def wait_for_end(pid: int, seconds: float) -> int | None:

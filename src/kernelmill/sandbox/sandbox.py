@@ -15,6 +15,7 @@ from kernelmill.sandbox.failures import (
 from kernelmill.sandbox.logs import sealed_log
 from kernelmill.sandbox.process import ConfinedProcess
 from kernelmill.sandbox.processes import (
+    OpenFile,
     children_of,
     open_files,
     parent_of,
@@ -35,6 +36,7 @@ class Sandbox(ConfinedProcess):
     def __init__(self, channel: Channel, control: Channel, log: int) -> None:
         super().__init__(channel, log)
         self._control = control
+        self._files_at_first: list[OpenFile] | None = None
         self.pid = self._guarded(lambda: channel.peer_process(_SPAWN_SECONDS))
 
     def fork(self, timeout: float) -> "SandboxFork":
@@ -58,15 +60,20 @@ class Sandbox(ConfinedProcess):
         self._require_alone(pid)
         return fork
 
-    def _require_alone(self, *forks: int) -> None:
-        """Raise SandboxProtocolError where anything in the sandbox could carry values along."""
+    def require_no_strays(self, *forks: int) -> None:
+        """Raise SandboxProtocolError where there is any process beside these forks."""
         supervisor = parent_of(self.pid)
         orphans = set(children_of(supervisor)) - {self.pid} if supervisor is not None else set()
         children = set(children_of(self.pid))
         if not children.issuperset(forks):
             raise SandboxProtocolError("a fork is another process than it should be")
-        if strays := orphans | children - set(forks):
+        grandchildren = {child for fork in forks for child in children_of(fork)}
+        if strays := orphans | grandchildren | children - set(forks):
             raise SandboxProtocolError(f"{len(strays)} processes were left running")
+
+    def _require_alone(self, *forks: int) -> None:
+        """Raise SandboxProtocolError where anything in the sandbox could carry values along."""
+        self.require_no_strays(*forks)
         threads = len(self.threads())
         if threads > 1:
             raise SandboxProtocolError(
@@ -74,12 +81,17 @@ class Sandbox(ConfinedProcess):
                 "threads, loading and constructing may not"
             )
         files = open_files(self.pid)
-        sockets = [target for target in files if target.startswith("socket:")]
-        others = [target for target in files if target != _NOTHING and target not in sockets]
+        sockets = [file.name for file in files if file.name.startswith("socket:")]
+        others = [file.name for file in files if file.name not in (_NOTHING, *sockets)]
         if others or len(sockets) > 1:
             raise SandboxProtocolError(
                 f"loading leaves files open: {', '.join(others or sockets[1:])[:200]}"
             )
+        inherited = [file for file in files if file.name == _NOTHING]
+        if self._files_at_first is None:
+            self._files_at_first = inherited
+        if inherited != self._files_at_first:
+            raise SandboxProtocolError("a fork has changed files that all forks share")
 
     def close(self) -> None:
         if self.closed:
@@ -128,6 +140,12 @@ class SandboxFork(ConfinedProcess):
         super().__init__(channel, log)
         self._sandbox = sandbox
         self.pid = pid
+
+    def _stop(self) -> None:
+        """Stop it, and require that nothing else goes on: a process that it has started inherits
+        its processors, so that only what outlasts the clock could pay."""
+        super()._stop()
+        self._sandbox.require_no_strays(self.pid)
 
     def close(self) -> None:
         if self.closed:

@@ -201,7 +201,8 @@ def _check_behaviour(draw: Draw, outputs: list[torch.Tensor]) -> None:
 def _hidden_variants(module: TaskModule) -> list[Variant]:
     declared = module.declared_hidden
     if declared is not None:
-        return [_run_variant(module, constants) for constants in declared]
+        found = [_run_variant(module, constants) for constants in declared]
+        return [*found, *_single_row(module, declared)]
     found = []
     for constants in _hidden_sizes(module.free_constants()):
         try:
@@ -211,6 +212,17 @@ def _hidden_variants(module: TaskModule) -> list[Variant]:
         if len(found) == _MOST_HIDDEN - 1:
             break
     return found
+
+
+def _single_row(module: TaskModule, declared: list[Constants]) -> list[Variant]:
+    """One more variant, whose first size is 1, where the file has none like it and allows it."""
+    names = [name for constants in declared for name in constants]
+    if not names or any(1 in constants.values() for constants in declared):
+        return []
+    try:
+        return [_run_variant(module, {names[0]: 1})]
+    except Exception:  # the task's own code may raise anything on sizes it does not allow
+        return []
 
 
 def _hidden_sizes(free: dict[str, int]) -> list[Constants]:

@@ -95,9 +95,7 @@ class CpuHarness(Harness[CandidateTemplate]):
         """Run all trials in one process, as a user's program would."""
         seconds = self._settings.seconds
         with template.fork() as runner:
-            return check_correctness(
-                cases, lambda case, first: run_trial(runner, case, seconds, first)
-            )
+            return check_correctness(cases, lambda case: run_trial(runner, case, seconds))
 
     def prepare(self, compiled: bool) -> None:
         self.baselines(compiled)

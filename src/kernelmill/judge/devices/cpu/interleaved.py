@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from kernelmill.judge.compare import compare
+from kernelmill.judge.devices.cpu.kept_state import KeptState
 from kernelmill.judge.devices.cpu.profiling import Sampler
 from kernelmill.judge.devices.cpu.template import CandidateTemplate
 from kernelmill.judge.input_ring import InputRing
@@ -18,6 +19,7 @@ from kernelmill.judge.settings import JudgeSettings
 from kernelmill.judge.timing import (
     REPEATS,
     Samples,
+    StateKept,
     TimedAnswerWrong,
     TimedOutputsShared,
     TooManyProcessors,
@@ -28,12 +30,12 @@ from kernelmill.judge.timing import (
 from kernelmill.sandbox import SandboxProtocolError
 
 _CHECKED_ELEMENTS = 2048
-"""Elements of an output that are compared in most rounds."""
+"""Elements of an output that are compared in most rounds, in all calls together."""
 _THOROUGH_ROUNDS = 3
-"""Rounds in which every element of a call is compared."""
-_PROFILED_ROUNDS = 8
-"""Rounds in which the candidate is profiled instead of timed; it cannot know which."""
-_MOST_PROFILED_ROUNDS = 64
+"""Rounds in which every element of one call is compared."""
+_PROFILED_ROUNDS = 10
+"""Rounds in which the candidate is looked at instead of timed; it cannot know which."""
+_MOST_PROFILED_ROUNDS = 80
 """Profiling continues after the timed rounds until it is decided whose code the candidate runs."""
 _LASTING_BATCHES = 4
 """Batches that one process answers at the end, as in a user's program."""
@@ -58,6 +60,7 @@ class _ReadyFork(NamedTuple):
 
     runner: RunnerHandle
     warm_pointers: list[list[int]]
+    state: KeptState
 
 
 class InterleavedTiming:
@@ -80,6 +83,8 @@ class InterleavedTiming:
         self._baselines = baselines
         self._rows: list[list[float]] = [[] for _ in range(1 + len(baselines))]
         self._waits: list[float] = []
+        self._durations: list[int] = []
+        """Nanoseconds of the candidate's batches."""
         self._ring = ring
         self._seconds = settings.seconds
         self._threads = settings.threads
@@ -134,6 +139,7 @@ class InterleavedTiming:
             self._ring.refill(self._rng)
             before = [] if candidate_first else self._time_baselines(reverse=True)
             timing = fork.runner.batch(self._ring.slots, self._seconds)
+            self._durations.append(timing.nanoseconds)
             after = self._time_baselines() if candidate_first else []
             self._check_processors(timing)
             self._check(fork, timing.pointers, thorough)
@@ -157,13 +163,14 @@ class InterleavedTiming:
             pointers = runner.warm_up(request, self._seconds)
             runner.sandbox.stop()
             pin(runner.sandbox, self._processors)
-            yield _ReadyFork(runner, pointers)
+            yield _ReadyFork(runner, pointers, KeptState(runner.sandbox, self._sampler.artefacts))
 
     def _profile(self) -> None:
         with self._ready_fork() as fork:
             self._ring.refill(self._rng)
             calls = self._ring.slots
-            pointers = self._sampler.run(fork.runner, calls, self._seconds, self._rng)
+            moment = self._rng.uniform(0, float(np.median(self._durations))) / 1e9
+            pointers = self._sampler.run(fork.runner, calls, self._seconds, moment)
             self._check(fork, pointers, thorough=False)
 
     def _run_on(self) -> None:
@@ -195,7 +202,7 @@ class InterleavedTiming:
             )
 
     def _check(self, fork: _ReadyFork, pointers: list[list[int]], thorough: bool) -> None:
-        """Compare the candidate's outputs of one call with what its case expects, while it is
+        """Compare the candidate's outputs of every call with what its case expects, while it is
         stopped."""
         outputs = self._candidate.outputs
         if len(pointers) != self._ring.slots or any(len(p) != len(outputs) for p in pointers):
@@ -205,8 +212,11 @@ class InterleavedTiming:
             raise TimedOutputsShared("in a timed call an output shares memory with an input")
         if outputs_overlap([*fork.warm_pointers, *pointers], outputs):
             raise TimedOutputsShared("outputs of several calls share memory")
-        for index, address in enumerate(pointers[call]):
-            self._compare(fork.runner, call, index, address, thorough)
+        if fork.state.has_changed():
+            raise StateKept("a call has changed static variables of the kernel")
+        for number, addresses in enumerate(pointers):
+            for index, address in enumerate(addresses):
+                self._compare(fork.runner, number, index, address, thorough and number == call)
 
     def _compare(
         self, runner: RunnerHandle, call: int, index: int, address: int, thorough: bool
@@ -214,15 +224,16 @@ class InterleavedTiming:
         expected = self._ring.case(call).expected[index]
         output = msgspec.structs.replace(self._candidate.outputs[index], address=address)
         count = expected.eager.size
-        if thorough or count <= _CHECKED_ELEMENTS:
+        most = _CHECKED_ELEMENTS // self._ring.slots
+        if thorough or count <= most:
             comparison = compare(runner.read_output(output), expected)
         else:
-            positions = self._rng.integers(0, count, _CHECKED_ELEMENTS, dtype=np.int64)
+            positions = self._rng.integers(0, count, most, dtype=np.int64)
             comparison = compare(runner.read_elements(output, positions), expected.at(positions))
         if comparison.error <= 1:
             return
         if comparison.wrong:
-            compared = count if thorough else min(count, _CHECKED_ELEMENTS)
+            compared = count if thorough else min(count, most)
             raise TimedAnswerWrong(
                 f"in a timed call {comparison.wrong} of {compared} compared elements are wrong"
             )

@@ -1,6 +1,6 @@
 """Sampling profiler of a candidate, from outside of its sandbox.
 
-It stops the sandbox at random moments and reads where its threads are. No name, wrapper or patch
+It stops the sandbox at a random moment and reads where its threads are. No name, wrapper or patch
 inside the sandbox can hide code from it: addresses, processor times and the files behind memory
 come from the operating system.
 """
@@ -10,19 +10,18 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
-
 from kernelmill.judge.devices.cpu.code_identity import KnownCode, is_page_of_its_file
 from kernelmill.judge.foreign_compute import NEGLIGIBLE_MS
 from kernelmill.judge.runner_handle import RunnerHandle
 from kernelmill.records.verdict import Profile
 from kernelmill.sandbox import ConfinedProcess, MemoryRegion
 
-_LONGEST_PAUSE = 0.0006
 _ENOUGH_LOOKS = 12
-"""Number of looks at computing threads that decide where the time goes."""
-_ENOUGH_SAMPLES = 96
-"""Number of samples of any kind that do: a kernel may spend its time in the C library's memcpy."""
+"""Number of computing threads that decide where the time goes, if none was in foreign code."""
+_ENOUGH_DOUBTFUL_LOOKS = 48
+"""Number that decides if some were."""
+_ENOUGH_SAMPLES = 24
+"""Number of threads of any kind that does: a kernel may spend its time in memcpy."""
 _UNSEEN = 3.0
 """What was in none of n samples is in less than this many n-th of the time, at 95%."""
 _PROCESS_CLOCK = 2
@@ -38,52 +37,55 @@ class _ThreadState(NamedTuple):
 
 
 class Sampler:
-    """Adds up the processor time of a candidate by whose code it is spent in.
+    """Counts in whose code a candidate is found at random moments.
 
-    The candidate may run in several processes, one after the other.
+    A batch is looked at once, at a moment that is drawn before it begins: until then it is like
+    any timed batch, and what the candidate does once it has felt the look does not count. The
+    candidate may run in several processes, one after the other.
     """
 
     def __init__(self, known: KnownCode, artefacts: Mapping[str, bytes]) -> None:
         """`artefacts` are the libraries that were built for the candidate, by file name."""
+        self.artefacts = artefacts
         self._known = known
-        self._artefacts = artefacts
-        self._nanoseconds: Counter[Owner] = Counter()
-        self._used: dict[int, int] = {}
+        self._found: Counter[Owner] = Counter()
+        """Threads that were computing, by whose code they were in."""
         self._processor_nanoseconds = 0
         self._calls = 0
-        self._samples = 0
-        self._pause = _LONGEST_PAUSE
-        self.looks = 0
-        """Number of samples of threads that were computing, not waiting for each other."""
+
+    @property
+    def looks(self) -> int:
+        """Number of threads that were found computing, not waiting for each other."""
+        return self._found["kernel"] + self._found["foreign"]
 
     @property
     def is_decided(self) -> bool:
-        """Whether more samples would change nothing.
+        """Whether more looks would change nothing.
 
-        Either there are enough samples, or foreign code that no sample has met takes less time
-        than is accepted anyway. The latter decides on calls of microseconds, whose time is spent
-        in Python: foreign time cannot exceed the processor time that was measured.
+        Either there are enough of them, or foreign code that none has met takes less time than is
+        accepted anyway. The latter decides on calls of microseconds, whose time is spent in
+        Python: foreign time cannot exceed the processor time that was measured.
         """
-        if self.looks >= _ENOUGH_LOOKS or self._samples >= _ENOUGH_SAMPLES:
+        if self._found["foreign"]:
+            return self.looks >= _ENOUGH_DOUBTFUL_LOOKS
+        if self.looks >= _ENOUGH_LOOKS or self._found.total() >= _ENOUGH_SAMPLES:
             return True
-        if not self._calls or self._nanoseconds["foreign"]:
-            return False
-        unseen = min(1.0, _UNSEEN / max(1, self._samples))
-        return unseen * self._milliseconds_per_call <= NEGLIGIBLE_MS
+        unseen = min(1.0, _UNSEEN / max(1, self._found.total()))
+        return self._calls > 0 and unseen * self._milliseconds_per_call <= NEGLIGIBLE_MS
 
     @property
     def _milliseconds_per_call(self) -> float:
         return self._processor_nanoseconds / max(1, self._calls) / 1e6
 
     def run(
-        self, runner: RunnerHandle, calls: int, seconds: float, rng: np.random.Generator
+        self, runner: RunnerHandle, calls: int, seconds: float, moment: float
     ) -> list[list[int]]:
-        """Let a stopped runner make a batch of calls, and sample it meanwhile.
+        """Let a stopped runner make a batch of calls, and look at it after `moment` seconds.
 
         Returns the addresses of the outputs. It is stopped again after that.
         """
         deadline = time.monotonic() + seconds
-        self.sample(runner.sandbox, {"do": "batch", "calls": calls}, calls, seconds, rng)
+        self.sample(runner.sandbox, {"do": "batch", "calls": calls}, calls, seconds, moment)
         return runner.finish_batch(max(0.001, deadline - time.monotonic()))
 
     def sample(
@@ -92,56 +94,41 @@ class Sampler:
         request: dict[str, Any],
         calls: int,
         seconds: float,
-        rng: np.random.Generator,
+        moment: float,
     ) -> None:
-        """Sample a stopped process while it works on a request, until its answer has come."""
+        """Look once at a stopped process while it works on a request, and wait for its answer."""
         deadline = time.monotonic() + seconds
         process.send(request)
         before = _processor_time(process.pid)
-        self._used = {thread: _state(process.pid, thread).used for thread in process.threads()}
-        running = 0.0
-        while time.monotonic() < deadline:
-            resumed = time.monotonic()
-            process.resume()
-            time.sleep(rng.uniform(0, self._pause))
-            answered = process.has_answered()
-            running += time.monotonic() - resumed
+        used = {thread: _state(process.pid, thread).used for thread in process.threads()}
+        process.resume()
+        time.sleep(moment)
+        if not process.has_answered():
             process.stop()
-            if answered:
-                break
-            self._look(process)
+            self._look(process, used)
+            process.resume()
+            process.wait_for_answer(max(0.001, deadline - time.monotonic()))
+        process.stop()
         self._processor_nanoseconds += _processor_time(process.pid) - before
-        # A batch that is answered within one pause is looked at earlier the next time.
-        self._pause = min(_LONGEST_PAUSE, max(running, self._pause / 2))
         self._calls += calls
 
     def profile(self) -> Profile:
-        total = max(1, self._nanoseconds.total())
-        foreign = self._nanoseconds["foreign"] / total
+        total = max(1, self._found.total())
+        foreign = self._found["foreign"] / total
         return Profile(
             looks=self.looks,
-            kernel=self._nanoseconds["kernel"] / total,
+            kernel=self._found["kernel"] / total,
             foreign=foreign,
             foreign_ms=foreign * self._milliseconds_per_call,
         )
 
-    def _look(self, process: ConfinedProcess) -> None:
-        """Attribute the time of each thread since the last sample to where the thread is now.
-
-        A thread that was not there before has spent all of its time since.
-        """
-        regions: list[MemoryRegion] | None = None
+    def _look(self, process: ConfinedProcess, used: dict[int, int]) -> None:
+        """Note where every thread is that has computed since the beginning."""
+        regions = process.regions(executable=True)
         for thread in process.threads():
-            used, address = _state(process.pid, thread)
-            spent = used - self._used.get(thread, 0)
-            self._used[thread] = used
-            if spent and address is not None:
-                # What is mapped can change from one look to the next.
-                regions = process.regions(executable=True) if regions is None else regions
-                owner = self._classify(process, regions, address)
-                self._nanoseconds[owner] += spent
-                self._samples += 1
-                self.looks += owner != "neutral"
+            state = _state(process.pid, thread)
+            if state.address is not None and state.used > used.get(thread, 0):
+                self._found[self._classify(process, regions, state.address)] += 1
 
     def _classify(
         self, process: ConfinedProcess, regions: list[MemoryRegion], address: int
@@ -156,7 +143,7 @@ class Sampler:
 
     def _is_kernel(self, process: ConfinedProcess, region: MemoryRegion) -> bool:
         """Whether it holds, byte for byte, the code that was built for the candidate."""
-        built = self._artefacts.get(region.path.rpartition("/")[2])
+        built = self.artefacts.get(region.path.rpartition("/")[2])
         if built is None:
             return False
         code = built[region.offset : region.offset + region.end - region.start]

@@ -18,8 +18,8 @@ from kernelmill.judge.protocol import TrialDone
 from kernelmill.judge.runner_handle import RunnerHandle
 
 
-def run_trial(runner: RunnerHandle, case: HostCase, seconds: float, first: bool) -> TrialResult:
-    """Call the candidate once and check its outputs; in the first trial, also its inputs.
+def run_trial(runner: RunnerHandle, case: HostCase, seconds: float) -> TrialResult:
+    """Call the candidate once and check its outputs, and that its inputs are as they were.
 
     Raises TrialRefused, SandboxFailure or RunnerRaised.
     """
@@ -34,8 +34,7 @@ def run_trial(runner: RunnerHandle, case: HostCase, seconds: float, first: bool)
         comparison = compare(runner.read_output(output), expected)
         check_comparison(index, comparison, expected.eager.shape, len(done.tensors))
         worst = max(worst, comparison.error)
-    if first:
-        _check_inputs(runner, done, case)
+    _check_inputs(runner, done, case)
     return TrialResult(worst, done.tensors)
 
 
@@ -50,10 +49,7 @@ def trial_body(case: HostCase, **options: Any) -> dict[str, Any]:
 
 
 def _check_inputs(runner: RunnerHandle, done: TrialDone, case: HostCase) -> None:
-    """Raise TrialRefused where an input was changed.
-
-    One trial is enough, since every trial has a copy of the inputs to itself.
-    """
+    """Raise TrialRefused where an input was changed."""
     inputs = len(case.given.layout.tensors) - len(case.state)
     for index in range(inputs):
         tensor = case.given.layout.tensors[index]

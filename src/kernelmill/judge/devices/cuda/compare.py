@@ -140,7 +140,7 @@ def _chunks(*tensors: torch.Tensor) -> "zip[tuple[torch.Tensor, ...]]":
 
 
 def _errors(ours: torch.Tensor, eager: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
-    """Errors with 0 where the output has the reference's own NaN or infinity.
+    """Errors with 0 where the output has the reference's own NaN or infinity, in either precision.
 
     Any other value there, and any other value that is not finite, is infinitely wrong. Where the
     reference is finite in one precision only, the output may be close to the finite value, or not
@@ -148,10 +148,12 @@ def _errors(ours: torch.Tensor, eager: torch.Tensor, exact: torch.Tensor) -> tor
     """
     error = ours.double().sub_(exact).abs_()
     if not bool(torch.isfinite(error).all()):
-        same = (ours.isnan() & eager.isnan()) | (ours == eager)
+        rounded = exact.to(eager.dtype)
+        same = (ours == eager) | (ours == rounded)
+        same |= ours.isnan() & (eager.isnan() | rounded.isnan())
         special = torch.where(same, 0.0, float("inf")).double()
         error = torch.where(torch.isfinite(eager), error, special)
-        disputed = torch.isfinite(eager) != torch.isfinite(exact.to(eager.dtype))
+        disputed = torch.isfinite(eager) != torch.isfinite(rounded)
         nearest = torch.fmin((ours - exact).abs(), (ours.double() - eager).abs())
         settled = torch.where(torch.isfinite(ours), nearest, 0.0).double()
         error = torch.where(disputed, settled, error)

@@ -164,7 +164,7 @@ class CudaHarness(Harness[RunnerHandle]):
 
     def _check(self, runner: RunnerHandle, cases: list[DeviceCase]) -> Correctness:
         return check_correctness(
-            cases, lambda case, _: self._run_trial(runner, case), self.exception_hints
+            cases, lambda case: self._run_trial(runner, case), self.exception_hints
         )
 
     def prepare(self, compiled: bool) -> None:

@@ -92,7 +92,7 @@ class ModelledHarness(Harness[Session]):
 
     def _check(self, session: Session, cases: list[HostCase]) -> Correctness:
         trials = _SampledTrials(session, self._settings.seconds)
-        return check_correctness(cases, lambda case, _: trials.run(case))
+        return check_correctness(cases, trials.run)
 
     def prepare(self, compiled: bool) -> None:
         """Estimate the toolchain's own version of the reference; there is no torch.compile."""
