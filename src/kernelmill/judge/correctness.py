@@ -78,6 +78,15 @@ _STALE_HINT = (
     "construction, so what __init__ packs or computes from them is stale: read them in forward"
 )
 
+_SPECIAL_HINTS = {
+    "nan": "the reference gives NaN where an input is NaN: `x > 0 ? x : 0`, fmax and comparisons "
+    "with a running maximum lose it, `x < 0 ? 0 : x` and `v > m || v != v` keep it; a task whose "
+    "inputs are always finite declares DOMAIN",
+    "infinite": "an input is infinite: infinity minus infinity and infinity times zero are NaN "
+    "where the reference's result is not; a task whose inputs are always finite declares DOMAIN",
+}
+"""By the first word of the distribution."""
+
 _Case = TypeVar("_Case", bound=TrialCase)
 
 
@@ -158,10 +167,13 @@ def _find_hint(exception: str, hints: Sequence[ExceptionHint]) -> str:
 
 
 def _with_case(feedback: Feedback, case: TrialCase, number: int, total: int) -> Feedback:
-    """Add which trial it was, without the shape where that is hidden."""
+    """Add which trial it was, without the shape where that is hidden, and what its values ask."""
     shape = "a shape that is not shown" if case.variant.hidden else "the shown shape"
     line = f"trial {number} of {total}: {shape}, {case.distribution} inputs"
-    return msgspec.structs.replace(feedback, evidence=(line, *feedback.evidence))
+    hint = feedback.hint
+    if feedback.kind == "numerical" and not hint:
+        hint = _SPECIAL_HINTS.get(case.distribution.partition("-")[0], "")
+    return msgspec.structs.replace(feedback, evidence=(line, *feedback.evidence), hint=hint)
 
 
 def check_answer(

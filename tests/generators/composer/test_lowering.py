@@ -14,6 +14,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
+from generators.composer.special_values import Special, special_inputs
 from kernelmill.backends.cpp.binary_rules import check_library
 from kernelmill.backends.cpp.source_rules import check_preprocessed, check_text
 from kernelmill.backends.support.preprocessing import preprocess
@@ -427,6 +428,11 @@ def at_the_edge(*shape: int) -> torch.Tensor:
     count = math.prod(shape)
     edge = torch.frombuffer(memory, dtype=torch.float32, count=count, offset=size - 4 * count)
     return edge.copy_(torch.randn(count)).view(shape)
+
+
+def test_special_values_come_out_as_in_the_framework(tmp_path: Path) -> None:
+    candidate = composed(Special(), special_inputs(), tmp_path)
+    Special().check(candidate(*special_inputs()))
 
 
 def test_what_cannot_be_lowered_is_declined_by_name() -> None:

@@ -8,6 +8,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
+from generators.composer.special_values import Special, special_inputs
 from kernelmill.backends import get_backend
 from kernelmill.backends.base import BuildFailed
 from kernelmill.backends.modelled import ModelledBackend
@@ -108,13 +109,21 @@ def _inputs(shapes: Shapes) -> list[torch.Tensor]:
 
 
 def _compose(case: Case, program: type[RvvProgram] = RvvProgram) -> Candidate:
-    shown = _inputs(case.shapes[0])
+    return _written(case.model, _inputs(case.shapes[0]), case.decisions, program)
+
+
+def _written(
+    model: nn.Module,
+    shown: list[torch.Tensor],
+    decisions: dict[str, Choice],
+    program: type[RvvProgram],
+) -> Candidate:
     with torch.no_grad():
-        graph = trace_model(case.model, shown)
-    state = {name: _kind(tensor) for name, tensor in case.model.state_dict().items()}
+        graph = trace_model(model, shown)
+    state = {name: _kind(tensor) for name, tensor in model.state_dict().items()}
     variant = Variant({}, describe_value(shown, []), (), False)
     task = Task("t", "", "", "", "cpu", (variant,), (), (), state, (), 0)
-    files = program(graph, Plan(case.decisions, CATALOGUE)).files(task)
+    files = program(graph, Plan(decisions, CATALOGUE)).files(task)
     return Candidate(files, Origin.COMPOSER)
 
 
@@ -165,6 +174,20 @@ def _assert_right(case: Case, candidate: Candidate, zygote: Zygote) -> None:
 
 def _flat(value: Any) -> list[torch.Tensor]:
     return [value] if isinstance(value, torch.Tensor) else list(value)
+
+
+@needs_rvv
+def test_special_values_come_out_as_in_the_framework(zygote: Zygote) -> None:
+    model, inputs = Special(), special_inputs()
+    candidate = _written(model, inputs, {}, RvvProgram)
+    backend = get_backend("rvv")
+    assert isinstance(backend, ModelledBackend)
+    built = backend.build(candidate, zygote)
+    init = InitArguments(Node(), Blob.create(lay_out([])))
+    kinds = [_kind(tensor) for tensor in model(*inputs)]
+    with backend.open(candidate, built, init, zygote) as session:
+        got = session.execute(_arguments(model, inputs), kinds, _SECONDS)
+        model.check(one.copy() for one in got)
 
 
 @needs_rvv

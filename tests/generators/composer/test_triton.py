@@ -17,6 +17,7 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
+from generators.composer.special_values import Special, special_inputs
 from kernelmill.generators.composer.choosing import choose
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.triton.code import host
@@ -126,21 +127,31 @@ def _inputs(shapes: tuple[tuple[int, ...], ...], seed: int) -> list[torch.Tensor
 
 
 def compose(case: Case, folder: Path) -> None:
-    shown = _inputs(case.shapes[0], 0)
+    inputs = [_inputs(shapes, number) for number, shapes in enumerate(case.shapes)]
+    write(case.model, inputs, case.decisions, folder)
+
+
+def write(
+    model: nn.Module,
+    inputs: list[list[torch.Tensor]],
+    decisions: dict[str, Choice],
+    folder: Path,
+) -> None:
+    """Compose for the first of the inputs; the runner is given all of them."""
+    shown = inputs[0]
     with torch.no_grad():
-        graph = trace_model(case.model, shown)
+        graph = trace_model(model, shown)
     state = {
         name: TensorSpec(str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape))
-        for name, tensor in case.model.state_dict().items()
+        for name, tensor in model.state_dict().items()
     }
     variant = Variant({}, describe_value(shown, []), (), False)
     task = Task("t", "", "", "", "cpu", (variant,), (), (), state, (), 0)
-    files = TritonProgram(graph, Plan(case.decisions, CATALOGUE)).files(task)
+    files = TritonProgram(graph, Plan(decisions, CATALOGUE)).files(task)
     folder.mkdir()
     for name, text in files.items():
         (folder / name).write_text(text)
-    inputs = [_inputs(shapes, number) for number, shapes in enumerate(case.shapes)]
-    torch.save({"inputs": inputs, "state": case.model.state_dict()}, folder / "given.pt")
+    torch.save({"inputs": inputs, "state": model.state_dict()}, folder / "given.pt")
 
 
 @pytest.fixture(scope="module")
@@ -159,16 +170,30 @@ def test_composed_operators_are_right(
 ) -> None:
     case, folder = CASES[name], tmp_path / "composed"
     compose(case, folder)
-    assert interpreter.stdin is not None and interpreter.stdout is not None
-    print(folder, file=interpreter.stdin, flush=True)
-    assert interpreter.stdout.readline() == "done\n"
-    for number, got in enumerate(torch.load(folder / "answers.pt", weights_only=False)):
-        assert not isinstance(got, str), got
+    for number, got in enumerate(_answers(interpreter, folder)):
         with torch.no_grad():
             wanted = case.model(*_inputs(case.shapes[number], number))
         for one, other in zip(_flat(got), _flat(wanted), strict=True):
             assert one.shape == other.shape and one.dtype == other.dtype
             torch.testing.assert_close(one, other, rtol=2e-5, atol=2e-5)
+
+
+@needs_triton
+def test_special_values_come_out_as_in_the_framework(
+    interpreter: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    write(Special(), [special_inputs()], {}, tmp_path / "composed")
+    (got,) = _answers(interpreter, tmp_path / "composed")
+    Special().check(got)
+
+
+def _answers(interpreter: subprocess.Popen[str], folder: Path) -> list[Any]:
+    assert interpreter.stdin is not None and interpreter.stdout is not None
+    print(folder, file=interpreter.stdin, flush=True)
+    assert interpreter.stdout.readline() == "done\n"
+    answers: list[Any] = torch.load(folder / "answers.pt", weights_only=False)
+    assert not any(isinstance(answer, str) for answer in answers), answers
+    return answers
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -244,7 +244,8 @@ def _logsumexp(lowering: Lowering, node: Node) -> Value:
     code = "km::exp_nonpositive({0} - ({1} == -km::inf ? 0 : {1}))"
     powers = pointwise(code, source, largest, shape=source.shape)
     total = folded(powers, axes, "sum")
-    result = Map("km::log({0}) + {1}", [total, largest], source.dtype, total.shape)
+    code = "({1} == km::inf ? {1} : km::log({0}) + {1})"  # infinity minus itself made `total` NaN
+    result = Map(code, [total, largest], source.dtype, total.shape)
     return result if keyword(node, 2, "keepdim", False) else dropped(result, axes)
 
 
@@ -358,6 +359,6 @@ def _running_extreme(lowering: Lowering, node: Node) -> list[Value]:
     axis = axes_of(node.arguments[1], len(source.shape))[0]
     extreme = Scan(source, axis, node.op.removeprefix("cum"))
     place = Coordinate(source.shape, axis)
-    code = "({0} == {1} ? {2} : 0)"
+    code = "(({0} == {1}) | ({0} != {0}) ? {2} : 0)"
     reached = Map(code, [source, extreme, place], "int64", source.shape)
     return [extreme, Scan(reached, axis, "max")]

@@ -350,7 +350,7 @@ def _first_place(value: Value, largest: Value, window: Value, moves: Sequence[Sl
         code = f"{{0}} * ({size}) + {{1}} * {move.stride} + {{2}} * {move.dilation} - {move.pad}"
         position = Map(code, [position, here, tap], "int64", window.shape)
     spread = broadcast(kept(largest, window.shape, axes), window.shape)
-    code = "({0} == {1} ? {2} : std::numeric_limits<int64_t>::max())"
+    code = "(({0} == {1}) | ({0} != {0}) ? {2} : std::numeric_limits<int64_t>::max())"
     places = Map(code, [window, spread, position], "int64", window.shape)
     return Reduce(places, axes, "min", "int64", window=True)
 

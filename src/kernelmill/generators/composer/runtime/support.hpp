@@ -31,9 +31,9 @@ inline long hidden_zero() {
 
 constexpr long ceildiv(long a, long b) { return a > 0 ? (a + b - 1) / b : -(-a / b); }
 
-template <class T>
-[[gnu::always_inline]] inline T positive(T x) { return x > 0 ? x : 0; }
 // NaN stays NaN.
+template <class T>
+[[gnu::always_inline]] inline T positive(T x) { return x < 0 ? 0 : x; }
 template <class T>
 [[gnu::always_inline]] inline T clamped_below(T x, std::type_identity_t<T> low) { return x < low ? low : x; }
 template <class T>
@@ -126,7 +126,7 @@ struct min {
 struct logaddexp {
   static double combine(double a, double b) {
     const double high = a > b ? a : b, low = a > b ? b : a;
-    return low == -double(inf) ? high : high + std::log1p(std::exp(low - high));
+    return low == high ? high + 0.6931471805599453 : high + std::log1p(std::exp(low - high));
   }
   static constexpr float neutral = -inf;
   static constexpr bool vector = false;

@@ -26,15 +26,19 @@ inline Floats exponential(Floats x, size_t vl) {
     return __riscv_vfmul(p, __riscv_vreinterpret_f32m4(scale), vl);
 }
 
+// NaN where any element is NaN: `vfmax` alone would lose it.
 float maximum_of(const float* x, size_t count) {
     const size_t all = __riscv_vsetvlmax_e32m8();
+    size_t nans = 0;
     vfloat32m8_t most = __riscv_vfmv_v_f_f32m8(-INFINITY, all);
     for (size_t vl, i = 0; i < count; i += vl) {
         vl = __riscv_vsetvl_e32m8(count - i);
-        most = __riscv_vfmax_tu(most, most, __riscv_vle32_v_f32m8(x + i, vl), vl);
+        vfloat32m8_t v = __riscv_vle32_v_f32m8(x + i, vl);
+        nans += __riscv_vcpop(__riscv_vmfne(v, v, vl), vl);
+        most = __riscv_vfmax_tu(most, most, v, vl);
     }
     vfloat32m1_t edge = __riscv_vfmv_s_f_f32m1(-INFINITY, 1);
-    return __riscv_vfmv_f(__riscv_vfredmax(most, edge, all));
+    return nans ? NAN : __riscv_vfmv_f(__riscv_vfredmax(most, edge, all));
 }
 
 float sum_of_exponentials(const float* x, size_t count, float maximum) {
@@ -57,6 +61,7 @@ extern "C" void model_new(const Tensor* inputs, const Tensor*, Tensor* outputs) 
     float* y = static_cast<float*>(outputs[0].data);
     for (int64_t row = 0; row < rows; row++, x += columns) {
         const float maximum = maximum_of(x, columns);
-        y[row] = maximum + std::log(sum_of_exponentials(x, columns, maximum));
+        y[row] = maximum;  // the result where it is infinite or NaN
+        if (std::isfinite(maximum)) y[row] += std::log(sum_of_exponentials(x, columns, maximum));
     }
 }

@@ -9,9 +9,9 @@ namespace {
 
 using Floats = vfloat32m4_t;
 
-// e^x for x <= 0: 2^n * e^r with |r| <= ln(2)/2, and a polynomial for e^r.
+// e^x for x <= 0: 2^n * e^r with |r| <= ln(2)/2, and a polynomial for e^r. `vfmax` would lose NaN.
 inline Floats exponential(Floats x, size_t vl) {
-    x = __riscv_vfmax(x, -87.0f, vl);
+    x = __riscv_vfmerge(x, -87.0f, __riscv_vmflt(x, -87.0f, vl), vl);
     vint32m4_t n = __riscv_vfcvt_x(__riscv_vfmul(x, 1.44269504f, vl), vl);
     Floats whole = __riscv_vfcvt_f(n, vl);
     Floats r = __riscv_vfnmsac(x, 0.693359375f, whole, vl);

@@ -107,7 +107,8 @@ def _place(lowering: Lowering, node: Node) -> Tensor:
     axis = given % len(tensor.shape)
     extreme = fold(tensor, [axis], "max" if node.op == "argmax" else "min")
     at = Iota(tensor.shape, axis, "int64")
-    code = f"jnp.where({{0}} == {{1}}, {{2}}, {host(tensor.shape[axis].code)})"
+    found = "({0} == {1}) | ({0} != {0})"  # NaN is found first
+    code = f"jnp.where({found}, {{2}}, {host(tensor.shape[axis].code)})"
     places = pointwise(code, tensor, extreme, at, dtype="int64")
     return without(fold(places, [axis], "min"), [axis], _kept(node))
 

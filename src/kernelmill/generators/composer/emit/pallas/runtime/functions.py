@@ -47,7 +47,7 @@ def expm1(x):
 
 
 def sign(x):
-    return jnp.where(x > 0, 1.0, jnp.where(x < 0, -1.0, x))
+    return jnp.where(x > 0, 1.0, jnp.where(x < 0, -1.0, 0.0))
 
 
 def fold_along(function, x, axes):
@@ -85,7 +85,7 @@ def running_logaddexp(x, axis, backwards):
 
 def log_of_sum(a, b):
     largest = jnp.maximum(a, b)
-    shift = jnp.where(largest == -jnp.inf, 0.0, largest)
+    shift = jnp.clip(largest, -3.4e38, 3.4e38)  # infinity minus itself would be NaN
     return shift + jnp.log(jnp.exp(a - shift) + jnp.exp(b - shift))
 
 
@@ -329,6 +329,18 @@ def along(x, axis, matrix):
     return flat.reshape(*flat.shape[: axis + 1], *x.shape[axis + 1 :])
 
 
+def shares_along(x, axis, shares):
+    """`along` for shares of elements: NaN and infinities reach only what they have a share in.
+
+    Zero times infinity is NaN, so infinities are counted apart; NaN counts as both of them.
+    """
+    finite = jnp.where(jnp.abs(x) < jnp.inf, x, 0.0)
+    above = along(jnp.where(x < jnp.inf, 0.0, 1.0), axis, shares)
+    below = along(jnp.where(x > -jnp.inf, 0.0, 1.0), axis, shares)
+    infinities = jnp.where(above > 0, jnp.inf, 0.0) + jnp.where(below > 0, -jnp.inf, 0.0)
+    return along(finite, axis, shares) + infinities
+
+
 def pool_sum(x, places, slides):
     """Along one axis after the other, as products with bands of ones."""
     first = x.ndim - len(places)
@@ -340,7 +352,7 @@ def pool_sum(x, places, slides):
         new = lax.broadcasted_iota(jnp.int32, (x.shape[axis], place), 1)
         tap = old - new * stride + pad
         inside = (tap >= 0) & (tap < kernel * dilation)
-        x = along(x, axis, inside.astype(jnp.float32))
+        x = shares_along(x, axis, inside.astype(jnp.float32))
     return x
 
 
@@ -353,7 +365,8 @@ def pool_shares(x, places):
         new = lax.broadcasted_iota(jnp.int32, (size, place), 1)
         start, end = new * size // place, ((new + 1) * size + place - 1) // place
         inside = (old >= start) & (old < end)
-        x = along(x, axis, jnp.where(inside, 1.0 / (end - start).astype(jnp.float32), 0.0))
+        shares = jnp.where(inside, 1.0 / (end - start).astype(jnp.float32), 0.0)
+        x = shares_along(x, axis, shares)
     return x
 
 
@@ -368,7 +381,7 @@ def pool_max(x, places, slides):
         reach = dense + (kernel - 1) * dilation
         edges = [(0, 0)] * x.ndim
         edges[axis] = (pad, max(0, reach - x.shape[axis] - pad))
-        x = jnp.pad(x, edges, constant_values=-3e38)
+        x = jnp.pad(x, edges, constant_values=-jnp.inf)
         best = lax.slice_in_dim(x, 0, dense, axis=axis)
         for tap in range(1, kernel):
             start = tap * dilation
@@ -377,5 +390,5 @@ def pool_max(x, places, slides):
         if stride > 1:
             old = lax.broadcasted_iota(jnp.int32, (dense, place), 0)
             new = lax.broadcasted_iota(jnp.int32, (dense, place), 1)
-            x = along(x, axis, (old == new * stride).astype(jnp.float32))
+            x = shares_along(x, axis, (old == new * stride).astype(jnp.float32))
     return x

@@ -7,10 +7,15 @@ namespace km {
 
 template <class V>
 KM_FN V combined(sum, V a, V b, size_t n) { return __riscv_vfadd(a, b, n); }
+// `vfmax` and `vfmin` lose NaN.
 template <class V>
-KM_FN V combined(max, V a, V b, size_t n) { return __riscv_vfmax(a, b, n); }
+KM_FN V combined(max, V a, V b, size_t n) {
+  return __riscv_vmerge(b, a, __riscv_vmor(__riscv_vmfgt(a, b, n), __riscv_vmfne(a, a, n), n), n);
+}
 template <class V>
-KM_FN V combined(min, V a, V b, size_t n) { return __riscv_vfmin(a, b, n); }
+KM_FN V combined(min, V a, V b, size_t n) {
+  return __riscv_vmerge(b, a, __riscv_vmor(__riscv_vmflt(a, b, n), __riscv_vmfne(a, a, n), n), n);
+}
 
 // A vector at a time: folds with itself, shifted by 1, 2, 4..., make its own running folds, and what
 // came before is carried in double.

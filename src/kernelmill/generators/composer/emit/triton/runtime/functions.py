@@ -63,7 +63,8 @@ def logsigmoid(x):
 @triton.jit
 def softplus(x, beta, threshold):
     scaled = x * beta
-    return tl.where(scaled > threshold, x, log1p(tl.exp(tl.minimum(scaled, threshold))) / beta)
+    below = tl.where(scaled > threshold, threshold, scaled)  # tl.minimum would lose NaN
+    return tl.where(scaled > threshold, x, log1p(tl.exp(below)) / beta)
 
 
 @triton.jit
@@ -159,8 +160,8 @@ def floor_quotient(a, b):
 
 @triton.jit
 def logaddexp(a, b):
-    high = tl.maximum(a, b)
-    low = tl.minimum(a, b)
+    high = larger(a, b)
+    low = smaller(a, b)
     return tl.where(low == high, high + 0.6931471805599453, high + log1p(tl.exp(low - high)))
 
 
@@ -242,6 +243,7 @@ def join_spread(count, mean, spread, other_count, other_mean, other_spread):
 @triton.jit
 def ranked(x, place, inside, descending: tl.constexpr):
     bits = tl.cast(x + 0.0, tl.int32, bitcast=True)
+    bits = tl.where(x != x, 0x7FC00000, bits)  # NaN is the greatest, whatever its sign
     key = tl.cast(bits ^ ((bits >> 31) & 0x7FFFFFFF), tl.int64) << 32
     if descending:
         return tl.where(inside, key | (0x7FFFFFFF - tl.cast(place, tl.int64)), -(2**63))
