@@ -24,6 +24,7 @@ from kernelmill.backends.support.ascend_910b import (
     ASCEND_BYTES_PER_SECOND,
     ASCEND_HERTZ,
     CUBE_OPERATIONS_PER_CYCLE,
+    lacking_types,
 )
 from kernelmill.backends.support.building import build_sandbox, cache_requirement, read_received
 from kernelmill.backends.support.environments import Environment
@@ -92,6 +93,9 @@ class PyptoBackend(ModelledBackend):
             what, instead = "the candidate has no kernel", f"write one with @{DECORATOR}"
             findings.append(RuleFinding("no-kernel", MODEL_FILE, what, instead))
         return findings
+
+    def lacks(self, task: Task) -> str:
+        return lacking_types(task)
 
     def build(self, candidate: Candidate, zygote: Zygote) -> Built:
         """Checks the kernels, even where static rules are off. They are compiled when called."""

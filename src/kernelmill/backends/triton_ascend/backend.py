@@ -1,5 +1,6 @@
 """The triton_ascend backend: kernels compiled to HIVM, which is executed and timed on the CPU."""
 
+import platform
 import shutil
 import threading
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from kernelmill.backends.support.ascend_910b import (
     ASCEND_BYTES_PER_SECOND,
     ASCEND_HERTZ,
     CUBE_OPERATIONS_PER_CYCLE,
+    lacking_types,
 )
 from kernelmill.backends.support.build_cache import build_once
 from kernelmill.backends.support.building import (
@@ -95,6 +97,9 @@ class TritonAscendBackend(ModelledBackend):
             findings.append(RuleFinding("no-kernel", MODEL_FILE, what, instead))
         return findings
 
+    def lacks(self, task: Task) -> str:
+        return lacking_types(task)
+
     def build(self, candidate: Candidate, zygote: Zygote) -> Built:
         """Nothing is compiled here: Triton compiles for the arguments of a call."""
         self.environment.demand()
@@ -116,13 +121,15 @@ class TritonAscendBackend(ModelledBackend):
         """The library that executes translated HIVM: built once per machine."""
         files = runtime_sources()
         sources = tuple(name for name in files if name.endswith(".c"))
-        compilation = Compilation(files, COMMAND, sources, LIBRARY, LINK, preprocessed=False)
+        compiler = shutil.which(COMMAND[0]) or COMMAND[0]
+        command = (compiler, *COMMAND[1:])
+        compilation = Compilation(files, command, sources, LIBRARY, LINK, preprocessed=False)
 
         def build() -> bytes:
             return compile_library(compilation, zygote).library
 
         with self._building:
-            return build_once(compilation.key(), build).artefact
+            return build_once(compilation.key(platform.machine()), build).artefact
 
     def baselines(self, task: Task, init: InitArguments, zygote: Zygote) -> Iterator[SessionOpener]:
         for files in write_baselines(self.name, task):
