@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 TOOLCHAINS := pallas triton_ascend pypto
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help run test check test-fast test-compiler test-gpu test-npu test-model test-faults \
-	test-exploits test-suites test-skills bench docs setup-system setup-rvv clean
+.PHONY: help run test check test-fast test-compiler test-gpu test-npu test-npu-short test-model \
+	test-faults test-exploits test-suites test-skills bench docs setup-system setup-rvv clean
 
 help:
 	@echo "make run           install, then make kernels for the starter suite"
@@ -15,6 +15,7 @@ help:
 	@echo "make test-compiler the tests that need a C++ compiler"
 	@echo "make test-gpu      the tests that need a CUDA device"
 	@echo "make test-npu      install NPU tool chains (2 GB), then the tests that need them"
+	@echo "make test-npu-short install one of them, then two minutes of these tests"
 	@echo "make test-model    install a small language model (130 MB), then the tests that ask it"
 	@echo "make test-faults   kill the judge, its runners and compilers 50 times, a campaign 20 times"
 	@echo "make test-exploits judge 500 generated attacks, 10000 mutants and 200 leaking candidates (hours)"
@@ -50,6 +51,11 @@ test-gpu: $(VENV)/installed-dev
 test-npu: $(VENV)/installed-dev
 	for name in $(TOOLCHAINS); do $(BIN)/kernelmill backend install $$name || exit 1; done
 	$(BIN)/pytest -m npu
+
+# Two minutes of it, with the one tool chain that installs fast.
+test-npu-short: $(VENV)/installed-dev
+	$(BIN)/kernelmill backend install triton_ascend
+	$(BIN)/pytest -m npu tests/npu/test_triton_ascend.py
 
 test-model: $(VENV)/installed-model
 	$(BIN)/pytest -m local_model

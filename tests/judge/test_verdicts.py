@@ -51,6 +51,14 @@ def test_a_buffer_of_the_reference_may_be_a_parameter(judge: Judge, tmp_path: Pa
     assert verdict.passed, verdict.feedback
 
 
+def test_a_lost_nan_is_told_with_the_way_out(judge: Judge, task: Task) -> None:
+    honest = "2 * x[r * cols + c] + bias[c]"
+    lost = candidate(kernel=(honest, f"x[r * cols + c] == x[r * cols + c] ? {honest} : 0"))
+    (feedback,) = judge.verify(task, lost).feedback
+    assert (feedback.kind, "nan inputs" in feedback.evidence[0]) == ("numerical", True)
+    assert "`x < 0 ? 0 : x`" in feedback.hint and "DOMAIN" in feedback.hint
+
+
 def test_several_files_and_headers(judge: Judge, task: Task) -> None:
     parts = candidate(
         kernel=(KERNEL, '#include "inner/step.h"\n#include <cstdint>\n' + KERNEL.replace(

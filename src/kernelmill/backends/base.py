@@ -168,6 +168,13 @@ class Backend(ABC):
         does not parse is a finding.
         """
 
+    def lacks(self, task: Task) -> str:
+        """What a task needs and no kernel of this backend can have, in a few words; else empty.
+
+        A campaign sets such a task aside before anything is spent on it.
+        """
+        return ""
+
     @abstractmethod
     def build(self, candidate: Candidate, zygote: Zygote) -> Built:
         """Build in a sandbox, or take the result from the build cache.

@@ -1,6 +1,6 @@
 """Writers of baseline kernels, for tool chains that cannot compile the PyTorch reference."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points
 
 from kernelmill.backends.modelled import BaselineMissing
@@ -8,12 +8,13 @@ from kernelmill.records.task import Task
 
 _GROUP = "kernelmill.baselines"
 
-BaselineWriter = Callable[[Task], dict[str, str]]
-"""Returns the files of a plain candidate for a task. Raises BaselineMissing if it cannot."""
+BaselineWriter = Callable[[Task], Iterator[dict[str, str]]]
+"""Writes the files of plain candidates for a task, the preferred one first: one with smaller tiles
+stands behind one that may not fit. Raises BaselineMissing if there is none."""
 
 
-def write_baseline(backend: str, task: Task) -> dict[str, str]:
-    """The files of a plain candidate, from the backend's entry point `kernelmill.baselines`.
+def write_baselines(backend: str, task: Task) -> Iterator[dict[str, str]]:
+    """Files of plain candidates, from the backend's entry point `kernelmill.baselines`.
 
     Raises BaselineMissing.
     """

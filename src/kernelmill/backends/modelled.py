@@ -5,7 +5,7 @@ model. Nothing here is wall-clock time.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -86,6 +86,10 @@ class Session(ABC):
         self.close()
 
 
+SessionOpener = Callable[[], Session]
+"""Opens a session. Raises SandboxFailure, CandidateFailed or BaselineMissing."""
+
+
 class ModelledBackend(Backend):
     """A backend that simulates its chip, so that no machine needs to have one.
 
@@ -113,11 +117,12 @@ class ModelledBackend(Backend):
         """A session of its own for a built candidate. Raises SandboxFailure or CandidateFailed."""
 
     @abstractmethod
-    def open_baseline(self, task: Task, init: InitArguments, zygote: Zygote) -> Session:
-        """A session of the tool chain's own way to compute the task, made from the reference alone.
+    def baselines(self, task: Task, init: InitArguments, zygote: Zygote) -> Iterator[SessionOpener]:
+        """The tool chain's own ways to compute the task, the preferred one first.
 
-        Its outputs are checked like a candidate's. Raises BaselineMissing if there is none for
-        this task.
+        They are made from the reference alone, and checked like candidates. The judge takes the
+        first one that passes. Raises BaselineMissing if there is none for this task: the judge
+        then rates candidates against the first feasible one.
         """
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from kernelmill.judge import Judge
 from kernelmill.records.candidate import Candidate
 from kernelmill.records.task import Task
+from kernelmill.records.verdict import Verdict
 
 
 class Retired(Exception):
@@ -34,6 +35,21 @@ class JudgePool:
     def is_ready_for(self, task: Task) -> bool:
         """Whether any judge is ready for the task from an earlier attempt."""
         return any(judge.is_ready_for(task) for judge in self._judges)
+
+    @property
+    def is_checked_ahead(self) -> bool:
+        """Whether tasks are made ready before a generator is asked."""
+        return any(judge.device.is_checked_ahead for judge in self._judges)
+
+    def get_ready(self, task: Task) -> None:
+        """Make a judge ready for a task. Raises TaskError where it cannot be judged, or Retired."""
+        with self.lease(task) as judge:
+            judge.get_ready(task)
+
+    def restore(self, task: Task, verdict: Verdict) -> None:
+        """Tell every judge the first verdict on a task that passed."""
+        for judge in self._judges:
+            judge.restore(task, verdict)
 
     @property
     def ready_task_limit(self) -> int | None:

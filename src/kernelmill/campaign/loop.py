@@ -86,6 +86,8 @@ class CampaignLoop:
         self._open: dict[int, _Work] = {}
         self._begun: dict[int, int] = {}
         """The number of the last attempt begun, by task."""
+        self._checked: set[int] = set()
+        """Tasks that a judge was made ready for in this run."""
         self._champions: dict[int, float] = {}
         """The champion's ratio, by task."""
         self._under_way: list[_UnderWay] = []
@@ -95,6 +97,7 @@ class CampaignLoop:
         self._ahead = max(lookahead, self._generator.at_once)
         self._writers = ThreadPoolExecutor(self._ahead, "kernelmill-ahead")
         self._judges = ThreadPoolExecutor(len(pool), "kernelmill-judge")
+        self._readiness = ThreadPoolExecutor(len(pool), "kernelmill-ready")
         self._out_of_money = False
 
     def run(self) -> Ending:
@@ -117,7 +120,7 @@ class CampaignLoop:
         finally:
             for one in self._under_way:
                 self._workspace.release(one.claim)
-            for pool in (self._writers, self._judges):
+            for pool in (self._readiness, self._writers, self._judges):
                 pool.shutdown(wait=False, cancel_futures=True)
         return ending
 
@@ -126,6 +129,9 @@ class CampaignLoop:
             if entry.task is None or entry.described is None or entry.set_aside is not None:
                 continue
             self._open[entry.task] = _Work(entry.task, entry.described)
+            first = self._workspace.first_verdict(self._campaign.settings.backend, entry.task)
+            if first is not None:
+                self._pool.restore(entry.described, first)
             if entry.champion is not None:
                 ratio = self._workspace.attempt(entry.champion).ratio
                 self._champions[entry.task] = ratio or 0.0
@@ -183,9 +189,22 @@ class CampaignLoop:
             self._give_up(work, claim, f"declined: {decline}")
             return
         self._watcher.working(work.task.id, "writing")
-        prepared = self._writers.submit(self._preparation.prepare, proposal)
+        prepared = self._writers.submit(self._prepare, self._get_ready(work), proposal)
         done = self._judges.submit(self._judge_prepared, work, prepared)
         self._under_way.append(_UnderWay(work, claim, proposal, done))
+
+    def _get_ready(self, work: _Work) -> Future[None] | None:
+        """Get a judge ready for a task that it may not be able to judge, once per run."""
+        if work.id in self._checked or not self._pool.is_checked_ahead:
+            return None
+        self._checked.add(work.id)
+        return self._readiness.submit(self._pool.get_ready, work.task)
+
+    def _prepare(self, ready: Future[None] | None, proposal: Proposal) -> Prepared:
+        """Ask the generator, once it is known that the task can be judged. Raises TaskError."""
+        if ready is not None:
+            ready.result()
+        return self._preparation.prepare(proposal)
 
     def _judge_prepared(self, work: _Work, prepared: Future[Prepared]) -> _Done:
         """Judge a draft when it is prepared, in the thread of a judge."""

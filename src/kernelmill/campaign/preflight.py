@@ -91,6 +91,8 @@ def _described(judge: Judge, entry: TaskFile | NewTask, scale: str) -> NewTask:
         task = judge.describe(entry, scale)
         if task.degenerate:
             return NewTask(entry.id, None, f"degenerate task: {task.degenerate}")
+        if lacking := judge.backend.lacks(task):
+            return NewTask(entry.id, None, f"backend {judge.backend.name} lacks {lacking}")
         return NewTask(entry.id, task)
     except TaskError as error:
         return NewTask(entry.id, None, str(error))

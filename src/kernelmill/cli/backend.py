@@ -12,9 +12,10 @@ from kernelmill.backends.base import Backend
 from kernelmill.backends.scaffolding import scaffold
 from kernelmill.cli.terminal import folding_table, wide_console
 from kernelmill.records.errors import UsageError
+from kernelmill.report.harvest import harvest
 
 backend_app = typer.Typer(
-    no_args_is_help=True, help="Backends and their toolchains: list, install, new."
+    no_args_is_help=True, help="Backends and their toolchains: list, install, new, harvest."
 )
 
 
@@ -61,6 +62,21 @@ def create_backend(
         f"next: cd {package} && pip install -e '.[test]' && pytest",
     )
     wide_console().print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)
+
+
+@backend_app.command("harvest")
+def harvest_workspace(
+    workspace: Annotated[Path, typer.Argument(help="The workspace of earlier campaigns.")],
+    least: Annotated[int, typer.Option(min=1, help="Show refusals seen at least so often.")] = 2,
+) -> None:
+    """List what backends refused, how often, and how often the next attempt got past it."""
+    table = folding_table("backend", "gate", "refusal", "seen", "tasks", "cured", "in guide")
+    for refusal in harvest(workspace, least):
+        table.add_row(
+            refusal.backend, refusal.gate, escape(refusal.text), str(refusal.seen),
+            str(refusal.tasks), str(refusal.cured), "yes" if refusal.is_known else "no",
+        )  # fmt: skip
+    wide_console().print(table)
 
 
 def _readiness(backend: Backend) -> str:

@@ -10,7 +10,7 @@ from kernelmill.judge.correctness import Correctness, ExceptionHint
 from kernelmill.judge.protocol import OutputTensor
 from kernelmill.records.candidate import Candidate
 from kernelmill.records.task import Task
-from kernelmill.records.verdict import DeviceDiagnosis, Latency, Modelled, Profile
+from kernelmill.records.verdict import DeviceDiagnosis, Latency, Modelled, Profile, Verdict
 
 
 class Measurement(NamedTuple):
@@ -87,6 +87,12 @@ class Harness(ABC, Generic[_RunnerT]):
     def prepare(self, compiled: bool) -> None:
         """Get the baselines ready: eager, or its substitute on this device, and torch.compile
         where `compiled` asks for it and it works."""
+
+    def restore(self, verdict: Verdict) -> None:
+        """Rate candidates against the kernel that an earlier verdict was rated against.
+
+        Called before every verdict on a task whose baseline is its first feasible kernel.
+        """
 
     @abstractmethod
     def measure(

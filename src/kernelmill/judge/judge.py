@@ -1,9 +1,9 @@
 """The judge: one zygote, a harness per task, a verdict per candidate."""
 
 import resource
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from kernelmill.backends.base import Backend, BuildFailed
 from kernelmill.backends.inspection import Inspector, inspection_modules
@@ -16,13 +16,16 @@ from kernelmill.judge.settings import JudgeSettings
 from kernelmill.records.candidate import Candidate
 from kernelmill.records.errors import CandidateError, IsolationError, TaskError
 from kernelmill.records.task import Task
-from kernelmill.records.verdict import Verdict
+from kernelmill.records.verdict import FIRST_FEASIBLE, Verdict
 from kernelmill.sandbox import SandboxFailure, Tier, Zygote, ZygoteLost
 from kernelmill.tasks import prober
 from kernelmill.tasks.loader import TaskFile
 
 _TRIES = 3
 """How often a verdict is tried when something other than the candidate fails."""
+
+
+_Result = TypeVar("_Result")
 
 
 class Judge:
@@ -52,6 +55,8 @@ class Judge:
             backend, self.zygote, self.settings, self._resources
         )
         self._harnesses: dict[str, Harness[Any]] = {}
+        self._first_feasible: dict[str, Verdict] = {}
+        """The first verdict on a task that has no other baseline, by the task's digest."""
         self.ready_task_limit: int | None = None
         """Number of tasks it stays ready for, as last observed; None while it was never full."""
 
@@ -90,13 +95,37 @@ class Judge:
         """
         self._demand_entry(candidate)
         self._demand_isolation(candidate)
+        verdict = self._retry(
+            task, lambda: self._verify(task, candidate, compiled, brief, objection)
+        )
+        self.restore(task, verdict)
+        return verdict
+
+    def get_ready(self, task: Task) -> None:
+        """Make the cases of a task and find its baseline, ahead of its first verdict.
+
+        Raises TaskError where the task cannot be judged.
+        """
+        self._retry(task, lambda: self._prepare(task))
+
+    def restore(self, task: Task, verdict: Verdict) -> None:
+        """Rate later candidates as in this verdict, if that was against the first feasible one."""
+        latency = verdict.latency
+        if verdict.passed and latency is not None and latency.baseline == FIRST_FEASIBLE:
+            self._first_feasible.setdefault(task.digest, verdict)
+
+    def _retry(self, task: Task, work: Callable[[], _Result]) -> _Result:
         for _ in range(_TRIES):
             try:
-                return self._verify(task, candidate, compiled, brief, objection)
+                return work()
             except (ReferenceLost, ZygoteLost) as error:
                 lost = error
                 self._close_harnesses()
         raise TaskError(f"{task.id}: the reference failed {_TRIES} times: {lost}") from lost
+
+    def _prepare(self, task: Task) -> None:
+        with self._leased_harness(task) as harness:
+            harness.prepare(compiled=False)
 
     def build_ahead(self, task: Task, candidate: Candidate) -> bool:
         """Build into the backend's cache what `verify` will need. May be called from any thread.
@@ -172,6 +201,8 @@ class Judge:
     def _leased_harness(self, task: Task) -> Iterator[Harness[Any]]:
         """The harness of a task, which is discarded if the verdict raises."""
         harness = self._harnesses.pop(task.digest, None) or self._new_harness(task)
+        if task.digest in self._first_feasible:
+            harness.restore(self._first_feasible[task.digest])
         try:
             yield harness
         except BaseException:

@@ -99,6 +99,10 @@ _NEAR = 3.0
 machine."""
 
 
+FIRST_FEASIBLE = "first feasible kernel"
+"""Name of the baseline of a task that has no other: the first kernel of it that passed."""
+
+
 class Latency(msgspec.Struct, frozen=True):
     """Latency of a candidate beside its baselines and lower bounds."""
 
@@ -118,7 +122,8 @@ class Latency(msgspec.Struct, frozen=True):
     relaxed_ms: float | None = None
     """Eager with TF32 products, for comparison only: the candidate is not held to it."""
     baseline: str = "eager"
-    """Name of the baseline: eager, or on a modelled chip the tool chain's own kernel."""
+    """Name of the baseline: eager, or on a modelled chip the tool chain's own kernel, or
+    FIRST_FEASIBLE."""
 
     @property
     def counted(self) -> bool:

@@ -253,6 +253,13 @@ class Workspace:
                 return unpacked(row["body"], Verdict)
         return None
 
+    def first_verdict(self, backend: str, task: int) -> Verdict | None:
+        """The verdict of the first attempt at a task that passed, over all campaigns on a
+        backend."""
+        for row in self._all("first_passed", backend=backend, task=task):
+            return self.verdict(row["id"], VerdictKind.FIRST)
+        return None
+
     def calls(self, attempt: int) -> list[ModelCall]:
         """The model calls of an attempt, in order."""
         return [

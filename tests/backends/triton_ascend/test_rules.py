@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from kernelmill.backends import get_backend
 from kernelmill.backends.reading import read_candidate
 from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.task import TensorSpec
+from samples import make_task
 
 BACKEND = get_backend("triton_ascend")
 EXAMPLES = sorted((BACKEND.examples() / "starter").iterdir())
@@ -30,3 +33,11 @@ def test_rules_find_it(line: str, rule: str) -> None:
     text = GELU.replace("        return y", f"        {line}\n        return y")
     findings = BACKEND.inspect_sources(Candidate({"model.py": text}, Origin.FILE))
     assert rule in {finding.rule for finding in findings}
+
+
+def test_a_type_that_the_chip_lacks_is_named_before_anything_is_spent() -> None:
+    task = make_task()
+    assert BACKEND.lacks(task) == ""
+    double = TensorSpec("float64", (2, 2))
+    wide = msgspec.structs.replace(task, outputs=(double,), state={"weight": double})
+    assert BACKEND.lacks(wide) == get_backend("pypto").lacks(wide) == "float64"

@@ -1,9 +1,10 @@
 """The pallas backend: Python that is traced to kernels for a TPU."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from kernelmill.backends.base import Built, Requirement, RuleFinding
-from kernelmill.backends.modelled import ModelledBackend, Peak, Session
+from kernelmill.backends.modelled import ModelledBackend, Peak, Session, SessionOpener
 from kernelmill.backends.pallas.chips import CHIPS
 from kernelmill.backends.pallas.session import CandidateSession
 from kernelmill.backends.pallas.source_rules import check_pallas_source
@@ -64,5 +65,5 @@ class PallasBackend(ModelledBackend):
     ) -> Session:
         return CandidateSession(self.chip, candidate, init, self._zygote.get())
 
-    def open_baseline(self, task: Task, init: InitArguments, zygote: Zygote) -> Session:
-        return BaselineSession(self.chip, task, zygote, self._zygote.get())
+    def baselines(self, task: Task, init: InitArguments, zygote: Zygote) -> Iterator[SessionOpener]:
+        yield lambda: BaselineSession(self.chip, task, zygote, self._zygote.get())

@@ -2,12 +2,20 @@
 
 import shutil
 import threading
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
 from kernelmill import __version__
 from kernelmill.backends.base import BuildFailed, Built, Requirement, RuleFinding
-from kernelmill.backends.modelled import BaselineMissing, ModelledBackend, Peak, Session
+from kernelmill.backends.modelled import (
+    BaselineMissing,
+    ModelledBackend,
+    Peak,
+    Session,
+    SessionOpener,
+)
 from kernelmill.backends.pypto.kernels import DECORATOR, LANGUAGE, check_kernels, find_kernels
 from kernelmill.backends.pypto.session import SimulatedSession
 from kernelmill.backends.reading import is_candidate, read_candidate
@@ -16,6 +24,7 @@ from kernelmill.backends.support.ascend_910b import (
     ASCEND_BYTES_PER_SECOND,
     ASCEND_HERTZ,
     CUBE_OPERATIONS_PER_CYCLE,
+    lacking_types,
 )
 from kernelmill.backends.support.building import build_sandbox, cache_requirement, read_received
 from kernelmill.backends.support.environments import Environment
@@ -85,6 +94,9 @@ class PyptoBackend(ModelledBackend):
             findings.append(RuleFinding("no-kernel", MODEL_FILE, what, instead))
         return findings
 
+    def lacks(self, task: Task) -> str:
+        return lacking_types(task)
+
     def build(self, candidate: Candidate, zygote: Zygote) -> Built:
         """Checks the kernels, even where static rules are off. They are compiled when called."""
         self.environment.demand()
@@ -107,11 +119,12 @@ class PyptoBackend(ModelledBackend):
         toolchain = self._zygote.get()
         return SimulatedSession(candidate, init, toolchain, self._load_calculator(toolchain))
 
-    def open_baseline(self, task: Task, init: InitArguments, zygote: Zygote) -> Session:
+    def baselines(self, task: Task, init: InitArguments, zygote: Zygote) -> Iterator[SessionOpener]:
         folder = self.folder() / "baselines" / task.id
         if not is_candidate(folder):
             raise BaselineMissing(f"the pypto backend ships no baseline of {task.id}")
-        return self.open(read_candidate(folder, Origin.SHIPPED), Built({}), init, zygote)
+        candidate = read_candidate(folder, Origin.SHIPPED)
+        yield partial(self.open, candidate, Built({}), init, zygote)
 
     def _load_calculator(self, toolchain: Zygote) -> bytes:
         """The library of the vendor's interpreter: built once per machine, in a minute or two."""

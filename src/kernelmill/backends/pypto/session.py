@@ -1,7 +1,6 @@
 """Sessions of the pypto backend: kernels executed and timed by the vendor's simulator."""
 
 import math
-import os
 from collections.abc import Sequence
 
 from kernelmill.backends.base import CandidateFailed
@@ -10,7 +9,7 @@ from kernelmill.backends.pypto.diagnostics import simulator_failure
 from kernelmill.backends.pypto.kernels import kernel_source
 from kernelmill.backends.pypto.protocol import CallEstimate, PyptoRan, PyptoTrace
 from kernelmill.backends.support.ascend_910b import ASCEND_HERTZ
-from kernelmill.backends.support.rpc import ask
+from kernelmill.backends.support.rpc import send_library
 from kernelmill.backends.support.toolchain_zygote import SandboxPrograms
 from kernelmill.backends.support.traced_session import TracedSession
 from kernelmill.records.candidate import MODEL_FILE, Candidate
@@ -19,10 +18,8 @@ from kernelmill.records.tensors import item_size
 from kernelmill.sandbox import Sandbox, Zygote
 from kernelmill.sandbox.serving import ProgramFailed
 from kernelmill.tensors.arguments import CallArguments, InitArguments
-from kernelmill.tensors.blob import memory_file
 
 _MODEL = "PyPTO 0.2.0, simulator of a 910B1"
-_START_SECONDS = 60.0
 _SHOWN_FIGURES = 6
 
 
@@ -43,11 +40,7 @@ class SimulatedSession(TracedSession[PyptoTrace, PyptoRan]):
         super().__init__(candidate, init, zygote, facts)
 
     def prepare_engine(self, engine: Sandbox) -> None:
-        file = memory_file(self._calculator)
-        try:
-            ask(engine, {}, dict, _START_SECONDS, file)
-        finally:
-            os.close(file)
+        send_library(engine, self._calculator)
 
     def run_failure(self, failed: ProgramFailed) -> CandidateFailed:
         return simulator_failure(failed)
@@ -55,7 +48,7 @@ class SimulatedSession(TracedSession[PyptoTrace, PyptoRan]):
     def estimate(
         self, arguments: CallArguments, outputs: Sequence[TensorSpec], seconds: float
     ) -> Estimate:
-        calls = self.run(arguments, outputs, seconds).report.calls
+        calls = self.report(arguments, outputs, seconds).calls
         cycles = sum(call.cycles for call in calls)
         bytes_read = sum(tensor.bytes for tensor in arguments.tensors.layout.tensors)
         bytes_written = sum(math.prod(spec.shape) * item_size(spec.dtype) for spec in outputs)

@@ -1,5 +1,7 @@
 """The `rvv` backend: built by clang, run by an emulator, timed by exact instruction counts."""
 
+from collections.abc import Iterator
+from functools import partial
 from pathlib import PurePosixPath
 from typing import ClassVar, NamedTuple
 
@@ -7,8 +9,8 @@ import msgspec
 
 from kernelmill import __version__
 from kernelmill.backends.base import BuildFailed, Built, Requirement, RuleFinding
-from kernelmill.backends.baselines import write_baseline
-from kernelmill.backends.modelled import ModelledBackend, Peak, Session
+from kernelmill.backends.baselines import write_baselines
+from kernelmill.backends.modelled import ModelledBackend, Peak, Session, SessionOpener
 from kernelmill.backends.rvv import toolchain
 from kernelmill.backends.rvv.rules import (
     KERNEL_FILE,
@@ -127,8 +129,11 @@ class RvvBackend(ModelledBackend):
     ) -> Session:
         return self._session(built, zygote)
 
-    def open_baseline(self, task: Task, init: InitArguments, zygote: Zygote) -> Session:
-        files = write_baseline(self.name, task)
+    def baselines(self, task: Task, init: InitArguments, zygote: Zygote) -> Iterator[SessionOpener]:
+        for files in write_baselines(self.name, task):
+            yield partial(self._open_files, files, zygote)
+
+    def _open_files(self, files: dict[str, str], zygote: Zygote) -> Session:
         return self._session(self._build(files, zygote), zygote)
 
     def _session(self, built: Built, zygote: Zygote) -> Session:

@@ -31,5 +31,5 @@ class LaunchTracer(Tracer, Generic[_Launch]):
         if isinstance(value, torch.Tensor):
             return LaunchArgument(tensor=self.place(value))
         if isinstance(value, bool | int | float):
-            return LaunchArgument(number=value)
+            return LaunchArgument.of_number(value)
         raise ForbiddenCall(f"{kernel} takes tensors and numbers, not {value!r:.60}")

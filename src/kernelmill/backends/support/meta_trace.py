@@ -153,4 +153,8 @@ def _set_state(model: torch.nn.Module, state: dict[str, torch.Tensor]) -> None:
             "ModelNew must have the reference's parameter and buffer names and shapes; "
             f"different: {', '.join(f'{name} {list(shape)}' for name, shape in different[:4])}"
         )
-    model.load_state_dict(state, assign=True)
+    for name, tensor in model.state_dict(keep_vars=True).items():
+        try:
+            tensor.data = state[name]  # the same object: the model may have kept it elsewhere
+        except RuntimeError as error:
+            raise ForbiddenCall(f"{name} is {tensor.dtype}, not {state[name].dtype}") from error

@@ -1,5 +1,6 @@
 """Typed requests to a program in a sandbox, from the judge's side."""
 
+import os
 from typing import Any, TypeVar
 
 import msgspec
@@ -7,7 +8,9 @@ import msgspec
 from kernelmill.sandbox import Sandbox, SandboxProtocolError
 from kernelmill.sandbox.channel import close_files
 from kernelmill.sandbox.serving import ProgramFailed
+from kernelmill.tensors.blob import memory_file
 
+_START_SECONDS = 60.0
 _Answer = TypeVar("_Answer")
 
 
@@ -26,6 +29,15 @@ def ask(
     answer, received = ask_for_files(sandbox, body, answer_type, seconds, *files)
     close_files(received)
     return answer
+
+
+def send_library(sandbox: Sandbox, library: bytes) -> None:
+    """Send a program the library that it needs before its first request."""
+    file = memory_file(library)
+    try:
+        ask(sandbox, {}, dict, _START_SECONDS, file)
+    finally:
+        os.close(file)
 
 
 def ask_for_files(

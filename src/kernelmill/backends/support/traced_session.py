@@ -50,6 +50,11 @@ class TracedRun(NamedTuple, Generic[_Report]):
     report: _Report
 
 
+class _LastRun(NamedTuple, Generic[_Report]):
+    tensors: Blob
+    report: _Report
+
+
 class TracedSession(Session, Generic[_Trace, _Report]):
     """A session of a backend whose kernels are launched from Python."""
 
@@ -62,6 +67,7 @@ class TracedSession(Session, Generic[_Trace, _Report]):
     ) -> None:
         """Both programs get `facts` as arguments. Raises SandboxFailure or CandidateFailed."""
         self._traces: dict[tuple[TensorSpec, ...], _Trace] = {}
+        self._last: _LastRun[_Report] | None = None
         self._sandboxes: list[Sandbox] = []
         try:
             self._engine = self._open(self.programs.engine, facts, zygote, may_execute=True)
@@ -104,7 +110,16 @@ class TracedSession(Session, Generic[_Trace, _Report]):
             close_files(files)
             summary = f"a kernel writes to tensor {report.mutated} of the call"
             raise RunFailed("mutation", summary, (), "write outputs only")
+        self._last = _LastRun(arguments.tensors, report)
         return TracedRun(_arrays(files, outputs), report)
+
+    def report(
+        self, arguments: CallArguments, outputs: Sequence[TensorSpec], seconds: float
+    ) -> _Report:
+        """The engine's report on a call: of the last run, if that had the same tensors."""
+        if self._last is not None and self._last.tensors is arguments.tensors:
+            return self._last.report
+        return self.run(arguments, outputs, seconds).report
 
     def close(self) -> None:
         for sandbox in self._sandboxes:

@@ -1,21 +1,35 @@
 """The triton_ascend backend: kernels compiled to HIVM, which is executed and timed on the CPU."""
 
+import platform
+import shutil
+import threading
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
 from kernelmill.backends.base import BuildFailed, Built, Requirement, RuleFinding
-from kernelmill.backends.baselines import write_baseline
-from kernelmill.backends.modelled import ModelledBackend, Peak, Session
+from kernelmill.backends.baselines import write_baselines
+from kernelmill.backends.modelled import ModelledBackend, Peak, Session, SessionOpener
 from kernelmill.backends.support.ascend_910b import (
     ASCEND_BYTES_PER_SECOND,
     ASCEND_HERTZ,
     CUBE_OPERATIONS_PER_CYCLE,
+    lacking_types,
+)
+from kernelmill.backends.support.build_cache import build_once
+from kernelmill.backends.support.building import (
+    COMPILER_PROGRAMS,
+    Compilation,
+    cache_requirement,
+    compile_library,
 )
 from kernelmill.backends.support.environments import Environment
 from kernelmill.backends.support.python_rules import EmbeddedLanguage, PythonRules, kernel_names
 from kernelmill.backends.support.python_sources import check_python_files
 from kernelmill.backends.support.toolchain_zygote import ToolchainZygote
-from kernelmill.backends.triton_ascend.hivm.pipes import CORES
+from kernelmill.backends.triton_ascend.hivm.cores import CORES
+from kernelmill.backends.triton_ascend.hivm.runtime import COMMAND, LIBRARY, LINK, runtime_sources
 from kernelmill.backends.triton_ascend.session import HivmSession
 from kernelmill.records.candidate import MODEL_FILE, Candidate, Origin
 from kernelmill.records.task import Task
@@ -41,6 +55,7 @@ class TritonAscendBackend(ModelledBackend):
         "its pipe, with the compiler's flags; or its traffic over 1.6 TB/s, if that takes longer"
     )
     baseline = "plain Triton"
+    zygote_modules = (COMPILER_PROGRAMS,)
     environment: ClassVar[Environment] = Environment(
         "triton_ascend", Path(__file__).with_name("requirements.txt")
     )
@@ -48,6 +63,7 @@ class TritonAscendBackend(ModelledBackend):
     def __init__(self, chip: str = "") -> None:
         super().__init__(chip)
         self._zygote = ToolchainZygote(self.environment, HivmSession.programs.modules)
+        self._building = threading.Lock()
 
     @property
     def peak(self) -> Peak:
@@ -55,8 +71,12 @@ class TritonAscendBackend(ModelledBackend):
         return Peak(ASCEND_BYTES_PER_SECOND, operations)
 
     def requirements(self) -> list[Requirement]:
-        need = self.environment
-        return [Requirement("Triton-Ascend and its compiler", need.found, need.remedy)]
+        need, compiler = self.environment, COMMAND[0]
+        return [
+            Requirement("Triton-Ascend and its compiler", need.found, need.remedy),
+            Requirement(compiler, shutil.which(compiler) or "", f"apt-get install {compiler}"),
+            cache_requirement(),
+        ]
 
     def toolchain(self) -> str:
         self.environment.demand()
@@ -77,6 +97,9 @@ class TritonAscendBackend(ModelledBackend):
             findings.append(RuleFinding("no-kernel", MODEL_FILE, what, instead))
         return findings
 
+    def lacks(self, task: Task) -> str:
+        return lacking_types(task)
+
     def build(self, candidate: Candidate, zygote: Zygote) -> Built:
         """Nothing is compiled here: Triton compiles for the arguments of a call."""
         self.environment.demand()
@@ -91,9 +114,24 @@ class TritonAscendBackend(ModelledBackend):
     def open(
         self, candidate: Candidate, built: Built, init: InitArguments, zygote: Zygote
     ) -> Session:
-        return HivmSession(candidate, init, self._zygote.get(), {"chip": self.chip})
+        runtime = self._runtime(zygote)
+        return HivmSession(candidate, init, self._zygote.get(), self.chip, runtime)
 
-    def open_baseline(self, task: Task, init: InitArguments, zygote: Zygote) -> Session:
-        files = write_baseline(self.name, task)
-        candidate = Candidate(files, Origin.COMPOSER, "baseline")
-        return self.open(candidate, Built({}), init, zygote)
+    def _runtime(self, zygote: Zygote) -> bytes:
+        """The library that executes translated HIVM: built once per machine."""
+        files = runtime_sources()
+        sources = tuple(name for name in files if name.endswith(".c"))
+        compiler = shutil.which(COMMAND[0]) or COMMAND[0]
+        command = (compiler, *COMMAND[1:])
+        compilation = Compilation(files, command, sources, LIBRARY, LINK, preprocessed=False)
+
+        def build() -> bytes:
+            return compile_library(compilation, zygote).library
+
+        with self._building:
+            return build_once(compilation.key(platform.machine()), build).artefact
+
+    def baselines(self, task: Task, init: InitArguments, zygote: Zygote) -> Iterator[SessionOpener]:
+        for files in write_baselines(self.name, task):
+            candidate = Candidate(files, Origin.COMPOSER, "baseline")
+            yield partial(self.open, candidate, Built({}), init, zygote)

@@ -35,7 +35,7 @@ def hivm_failure(failed: ProgramFailed) -> CandidateFailed:
         return RunFailed("out-of-bounds", f"a kernel accesses {failed.message}", (), hint)
     if failed.error == "Deadlock":
         return RunFailed("deadlock", failed.message, ())
-    if failed.error in ("UnknownOperation", "Untranslatable"):
+    if failed.error in ("UnknownOperation", "Untranslatable", "UnsupportedOperands"):
         return RunFailed(
             "not-executable",
             f"it compiles to HIVM, but the HIVM cannot be executed here: {failed.message[:200]}",

@@ -3,13 +3,13 @@
 It never sees the candidate's Python. Runs inside a sandbox, under the Python of the tool chain.
 """
 
+import os
 import re
 import subprocess
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from triton.backends.ascend import compiler as ascend
 from triton.backends.compiler import GPUTarget
 
@@ -17,9 +17,9 @@ from kernelmill.backends.support.buffers import Buffers
 from kernelmill.backends.support.launch_arguments import LaunchArgument
 from kernelmill.backends.support.launch_engine import CompilerError, LaunchEngine, serve_engine
 from kernelmill.backends.support.traced_session import EngineRunRequest
-from kernelmill.backends.triton_ascend.hivm.machine import launch_kernel
-from kernelmill.backends.triton_ascend.hivm.memory import SimulatedMemory
-from kernelmill.backends.triton_ascend.hivm.translate import TranslatedKernel, translate_hivm
+from kernelmill.backends.triton_ascend.hivm.machine import BuiltKernel, GlobalTensor, HivmMachine
+from kernelmill.backends.triton_ascend.hivm.runtime import LIBRARY
+from kernelmill.backends.triton_ascend.hivm.translate import translate_hivm
 from kernelmill.backends.triton_ascend.protocol import (
     HivmRan,
     KernelLaunch,
@@ -40,27 +40,33 @@ _MAX_LOG_BYTES = 20_000
 
 
 def run_hivm_engine(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
-    """Entry."""
-    serve_engine(channel, scratch, _Engine(arguments["chip"], Path(scratch)))
+    """Entry. The first message carries the runtime library as its file."""
+    library = Path(scratch) / LIBRARY
+    with os.fdopen(channel.receive().files[0], "rb") as file:
+        library.write_bytes(file.read())
+    machine = HivmMachine(library, Path(scratch))
+    channel.send({})
+    serve_engine(channel, scratch, _Engine(arguments["chip"], Path(scratch), machine))
 
 
 class _Engine(LaunchEngine[TritonTrace, HivmRan]):
     request_type = EngineRunRequest[TritonTrace]
 
-    def __init__(self, chip: str, scratch: Path) -> None:
+    def __init__(self, chip: str, scratch: Path, machine: HivmMachine) -> None:
         self._chip = chip
         self._scratch = scratch
-        self._kernels: dict[str, TranslatedKernel] = {}
+        self._machine = machine
+        self._kernels: dict[str, BuiltKernel] = {}
 
     def launch(self, trace: TritonTrace, buffers: Buffers) -> HivmRan:
         kernels = [self._kernel(text) for text in trace.kernels]
-        memories = [SimulatedMemory(f"tensor {i}", data) for i, data in enumerate(buffers.bytes)]
-        launches = [_launch(kernels[one.kernel], one, memories) for one in trace.launches]
+        tensors = [GlobalTensor(f"tensor {i}", data) for i, data in enumerate(buffers.bytes)]
+        launches = [_launch(kernels[one.kernel], one, tensors) for one in trace.launches]
         return HivmRan(launches=launches)
 
-    def _kernel(self, text: str) -> TranslatedKernel:
+    def _kernel(self, text: str) -> BuiltKernel:
         if text not in self._kernels:
-            self._kernels[text] = translate_hivm(self._compile(text))
+            self._kernels[text] = self._machine.build(translate_hivm(self._compile(text)))
         return self._kernels[text]
 
     def _compile(self, text: str) -> str:
@@ -100,22 +106,19 @@ def _compiler() -> str:
 
 
 def _launch(
-    kernel: TranslatedKernel, launch: KernelLaunch, memories: list[SimulatedMemory]
+    built: BuiltKernel, launch: KernelLaunch, tensors: list[GlobalTensor]
 ) -> LaunchEstimate:
-    arguments = [_argument(argument, memories) for argument in launch.arguments]
-    cost = launch_kernel(kernel, launch.grid, arguments)
+    kernel = built.kernel
+    cost = built.launch(launch.grid, [_argument(one, tensors) for one in launch.arguments])
     return LaunchEstimate(
         kernel.name, cost.cycles, cost.bytes, cost.busy, cost.flags, cost.programs, kernel.core,
-        kernel.local_bytes, kernel.doubled,
+        kernel.local_bytes, kernel.doubled, cost.outside,
     )  # fmt: skip
 
 
-def _argument(argument: LaunchArgument, memories: list[SimulatedMemory]) -> Any:
+def _argument(argument: LaunchArgument, tensors: list[GlobalTensor]) -> GlobalTensor | int | float:
     place = argument.tensor
     if place is None:
-        number = argument.number
-        return np.float32(number) if isinstance(number, float) else number
-    memory = memories[place.buffer]
-    if not place.offset:
-        return memory
-    return SimulatedMemory(memory.name, memory.data[place.offset * item_size(place.dtype) :])
+        return argument.number
+    tensor = tensors[place.buffer]
+    return tensor._replace(data=tensor.data[place.offset * item_size(place.dtype) :])

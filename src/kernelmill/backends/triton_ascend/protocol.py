@@ -37,6 +37,8 @@ class LaunchEstimate(msgspec.Struct):
     """Memory of a core -> bytes in use."""
     doubled: int
     """Number of double-buffered buffers."""
+    outside: int
+    """Scalar loads from outside of a tensor, whose values are NaN or -1."""
 
 
 class HivmRan(EngineReport, kw_only=True):

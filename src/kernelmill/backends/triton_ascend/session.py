@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from kernelmill.backends.base import CandidateFailed
 from kernelmill.backends.modelled import Estimate
 from kernelmill.backends.support.ascend_910b import ASCEND_BYTES_PER_SECOND, ASCEND_HERTZ
+from kernelmill.backends.support.rpc import send_library
 from kernelmill.backends.support.toolchain_zygote import SandboxPrograms
 from kernelmill.backends.support.traced_session import TracedSession
 from kernelmill.backends.triton_ascend.diagnostics import hivm_failure, triton_failure
 from kernelmill.backends.triton_ascend.protocol import HivmRan, LaunchEstimate, TritonTrace
+from kernelmill.records.candidate import Candidate
 from kernelmill.records.task import TensorSpec
+from kernelmill.sandbox import Sandbox, Zygote
 from kernelmill.sandbox.serving import ProgramFailed
-from kernelmill.tensors.arguments import CallArguments
+from kernelmill.tensors.arguments import CallArguments, InitArguments
 
 _MODEL = "pipe model over HIVM (910B at 1.85 GHz), not validated on hardware"
 
@@ -25,6 +28,16 @@ class HivmSession(TracedSession[TritonTrace, HivmRan]):
     trace_type = TritonTrace
     report_type = HivmRan
 
+    def __init__(
+        self, candidate: Candidate, init: InitArguments, zygote: Zygote, chip: str, runtime: bytes
+    ) -> None:
+        """`runtime` is the library that executes translated HIVM."""
+        self._runtime = runtime
+        super().__init__(candidate, init, zygote, {"chip": chip})
+
+    def prepare_engine(self, engine: Sandbox) -> None:
+        send_library(engine, self._runtime)
+
     def trace_failure(self, failed: ProgramFailed) -> CandidateFailed:
         return triton_failure(failed)
 
@@ -34,7 +47,7 @@ class HivmSession(TracedSession[TritonTrace, HivmRan]):
     def estimate(
         self, arguments: CallArguments, outputs: Sequence[TensorSpec], seconds: float
     ) -> Estimate:
-        launches = self.run(arguments, outputs, seconds).report.launches
+        launches = self.report(arguments, outputs, seconds).launches
         cycles = sum(launch.cycles for launch in launches)
         moved = sum(launch.bytes for launch in launches)
         busy: Counter[str] = Counter()
@@ -53,7 +66,8 @@ class HivmSession(TracedSession[TritonTrace, HivmRan]):
 def _note(launch: LaunchEstimate) -> str:
     """One line with the memory plan and the flags of a launch."""
     local = ", ".join(f"{size >> 10} KiB of {space}" for space, size in launch.local_bytes.items())
+    outside = f"; {launch.outside} masked loads from outside" if launch.outside else ""
     return (
         f"{launch.kernel}: {launch.programs} programs on {launch.core}, {launch.cycles:.0f} cycles;"
-        f" {local}; {launch.doubled} buffers doubled; {launch.flags} flags per program"
+        f" {local}; {launch.doubled} buffers doubled; {launch.flags} flags per program{outside}"
     )

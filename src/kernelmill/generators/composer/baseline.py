@@ -14,11 +14,13 @@ from kernelmill.generators.composer.emit.rvv.program import RvvProgram
 from kernelmill.generators.composer.emit.triton.emitter import EMITTER
 from kernelmill.generators.composer.lowering.attention import in_products
 from kernelmill.generators.composer.values import Attention, Buffer, Value
-from kernelmill.records.decisions import Decisions
+from kernelmill.records.decisions import Catalogue, Decision, Decisions
 from kernelmill.records.task import Task
 
 PLAIN: Decisions = {"fuse": False, "specialise": False, "contract": "loops", "tail": "scalar"}
 _IEEE: Decisions = {"precision": "ieee"}
+SHRINK = Decision((1, 2, 4, 8, 16, 32), "divide the sides of all tiles, for a chip with less room")
+_SHRINKING: Catalogue = {**EMITTER.catalogue, "shrink": SHRINK}
 
 
 class PlainProgram(RvvProgram):
@@ -35,17 +37,23 @@ class PlainProgram(RvvProgram):
         return [line for line in super()._directed(lines) if not line.startswith(demands)]
 
 
-def write_plain_rvv(task: Task) -> dict[str, str]:
+def write_plain_rvv(task: Task) -> Iterator[dict[str, str]]:
     """What clang makes of a task by itself: every operator a loop nest of its own."""
     with _missing_where_declined():
-        return PlainProgram(_tracer().trace(task), Plan(PLAIN, CATALOGUE)).files(task)
+        yield PlainProgram(_tracer().trace(task), Plan(PLAIN, CATALOGUE)).files(task)
 
 
-def write_plain_triton(task: Task) -> dict[str, str]:
-    """Kernels in Triton, by the usual choices."""
-    plan = Plan(_IEEE, EMITTER.catalogue)
-    with _missing_where_declined():
-        return EMITTER.program(_tracer().trace(task), plan).files(task)
+def write_plain_triton(task: Task) -> Iterator[dict[str, str]]:
+    """Kernels in Triton, by the defaults; then with ever smaller tiles, then without fusion."""
+    known = set()
+    for fuse in (True, False):
+        for shrink in SHRINK.choices:
+            plan = Plan({**_IEEE, "fuse": fuse, "shrink": shrink}, _SHRINKING)
+            with _missing_where_declined():
+                files = EMITTER.program(_tracer().trace(task), plan).files(task)
+            if files["model.py"] not in known:
+                known.add(files["model.py"])
+                yield files
 
 
 @contextmanager

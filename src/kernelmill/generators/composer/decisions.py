@@ -79,6 +79,12 @@ class Plan:
         self.consulted.add(name)
         return self._choices[name]
 
+    def shrunk(self, size: int, least: int = 1) -> int:
+        """A size of a tile under the decision `shrink`, which few backends have to take."""
+        if "shrink" not in self._catalogue:
+            return size
+        return max(min(size, least), size // int(self.shrink))
+
     def takes(self, name: str, choice: Choice) -> bool:
         """Whether this is its choice, in a decision that not every backend has to take."""
         return name in self._catalogue and same_choice(getattr(self, name), choice)

@@ -32,6 +32,8 @@ class JudgedDevice(ABC):
     """Modules with the programs of its sandboxes, which the zygote imports first."""
     is_separate: ClassVar[bool] = False
     """Whether compilers that run on the CPU leave its timing undisturbed."""
+    is_checked_ahead: ClassVar[bool] = False
+    """Whether a campaign gets a task ready, with its baseline, before it asks for a kernel."""
     is_scarce: ClassVar[bool] = True
     """Whether its memory may be too small for tasks that are described concurrently."""
 

@@ -1,29 +1,85 @@
-"""Execution of translated kernels: every program of the grid, on the core it is assigned to."""
+"""Execution of translated kernels: built by the system's C compiler, run by the runtime library."""
 
+import ctypes
 import math
-from collections import Counter
-from collections.abc import Callable
+import mmap
+import subprocess
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from kernelmill.backends.triton_ascend.hivm.memory import CAPACITY, MemRef, SimulatedMemory
-from kernelmill.backends.triton_ascend.hivm.operations import (
-    Operation,
-    UnknownOperation,
-    find_operation,
-)
-from kernelmill.backends.triton_ascend.hivm.pipes import CORES, LAUNCH_CYCLES, PIPES, Pipes
-from kernelmill.backends.triton_ascend.hivm.translate import ENTRY, TranslatedKernel
+from kernelmill.backends.triton_ascend.hivm.cores import CORES, LAUNCH_CYCLES
+from kernelmill.backends.triton_ascend.hivm.runtime import HEADER, HEADER_TEXT
+from kernelmill.backends.triton_ascend.hivm.translate import TranslatedKernel
 
-_NUMBERS = {"f32": np.float32, "f16": np.float16, "bf16": np.float32, "f64": np.float64}
-_BITS = {"f32": "u4", "f16": "u2", "f64": "u8"}
-_MATH: dict[str, Callable[..., Any]] = {
-    "exp": np.exp, "sqrt": np.sqrt, "log": np.log, "absf": np.abs, "tanh": np.tanh,
-    "floor": np.floor, "ceil": np.ceil, "rsqrt": lambda value: 1 / np.sqrt(value),
-}  # fmt: skip
-_SCALAR_ACCESS_CYCLES = 20
-"""Cycles of the scalar unit for one access to the unified buffer."""
+Bytes = npt.NDArray[np.uint8]
+_DTYPES = ("f32", "f16", "bf16", "f64", "i64", "i32", "i16", "i8", "i1")
+_PIPES = ("S", "V", "MTE1", "MTE2", "MTE3", "M", "FIX")
+_SPACES = ("ub", "cbuf", "cc")
+_MAX_RANK = 8
+_COMPILE = ("gcc", "-O0", "-w", "-fwrapv", "-std=gnu11", "-shared", "-fPIC")
+_FEWEST_BYTES = 64
+
+
+class OutOfBounds(Exception):
+    """A kernel accesses elements outside of a memory or tensor."""
+
+
+class Deadlock(Exception):
+    """A pipe or a core waits for a flag that is never set."""
+
+
+class UnsupportedOperands(Exception):
+    """A library operation gets operands that are not supported."""
+
+
+_ERRORS = {1: OutOfBounds, 2: Deadlock, 3: UnsupportedOperands}
+
+
+class _Memory(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("data", ctypes.c_void_p),
+        ("size", ctypes.c_int64),
+        ("bits", ctypes.c_void_p),
+        ("is_global", ctypes.c_bool),
+    )
+
+
+class _View(ctypes.Structure):
+    _fields_ = (
+        ("memory", ctypes.POINTER(_Memory)),
+        ("dtype", ctypes.c_int32),
+        ("rank", ctypes.c_int32),
+        ("base", ctypes.c_int64),
+        ("offset", ctypes.c_int64),
+        ("shape", ctypes.c_int64 * _MAX_RANK),
+        ("strides", ctypes.c_int64 * _MAX_RANK),
+    )
+
+
+class _Argument(ctypes.Structure):
+    _fields_ = (("view", _View), ("real", ctypes.c_double), ("whole", ctypes.c_int64))
+
+
+class _Launch(ctypes.Structure):
+    _fields_ = (
+        ("cube", ctypes.c_void_p),
+        ("vector", ctypes.c_void_p),
+        ("arguments", ctypes.POINTER(_Argument)),
+        ("programs", ctypes.c_int64),
+        ("cores", ctypes.c_int64),
+        ("local_bytes", ctypes.c_int64 * len(_SPACES)),
+        ("cycles", ctypes.c_double),
+        ("busy", ctypes.c_double * len(_PIPES)),
+        ("bytes", ctypes.c_int64),
+        ("flags", ctypes.c_int64),
+        ("outside", ctypes.c_int64),
+        ("error", ctypes.c_int32),
+        ("message", ctypes.c_char * 240),
+    )
 
 
 class LaunchCost(NamedTuple):
@@ -37,122 +93,114 @@ class LaunchCost(NamedTuple):
     flags: int
     """Flags that the last program set."""
     programs: int
+    outside: int
+    """Scalar loads from outside of a tensor, whose values are NaN or -1."""
 
 
-def launch_kernel(
-    kernel: TranslatedKernel, grid: tuple[int, int, int], arguments: list[SimulatedMemory | Any]
-) -> LaunchCost:
-    """Run every program of the grid; tensors are changed in place.
+class GlobalTensor(NamedTuple):
+    """A tensor in global memory, which kernels change in place."""
 
-    Raises OutOfBounds, Deadlock or UnknownOperation.
-    """
-    namespace: dict[str, Any] = {
-        "__builtins__": {"range": range, "max": max, "min": min, "int": int},
-        "quotient": _quotient, "remainder": _remainder, "ceiling": lambda a, b: -(-a // b),
-        "floor": lambda a, b: a // b,
-    }  # fmt: skip
-    exec(compile(kernel.source, f"<{kernel.name}>", "exec"), namespace)
-    parameters = _parameters(kernel, grid, arguments)
-    machine = _Machine()
-    cores = CORES.get(kernel.core, CORES["AIV"])
-    cycles: Counter[int] = Counter()
-    busy: dict[int, Counter[str]] = {}
-    with np.errstate(all="ignore"):
-        for block in range(math.prod(grid)):
-            machine.begin(block)
-            namespace[ENTRY](machine, *parameters)
-            cycles[block % cores] += math.ceil(machine.pipes.cycles)
-            busy.setdefault(block % cores, Counter()).update(machine.pipes.busy)
-    slowest = max(cycles, key=lambda core: (cycles[core], -core))
-    return LaunchCost(
-        LAUNCH_CYCLES + cycles[slowest],
-        machine.bytes,
-        {pipe: busy[slowest][pipe] for pipe in PIPES},
-        machine.pipes.flags,
-        math.prod(grid),
-    )
+    name: str
+    data: Bytes
 
 
-def _parameters(
-    kernel: TranslatedKernel, grid: tuple[int, int, int], arguments: list[SimulatedMemory | Any]
-) -> list[Any]:
-    """Values of the kernel's parameters, in order. Translated code does not use `system` ones."""
-    expected = sum(parameter.role in ("tensor", "scalar") for parameter in kernel.parameters)
-    if expected != len(arguments):
-        raise ValueError(f"{kernel.name} takes {expected} arguments, not {len(arguments)}")
-    remaining, sizes = iter(arguments), iter(grid)
-    values: list[Any] = []
-    for parameter in kernel.parameters:
-        if parameter.role == "grid":
-            values.append(next(sizes))
-        elif parameter.role == "system":
-            values.append(None)
-        elif parameter.role == "tensor":
-            values.append(MemRef(next(remaining), parameter.dtype, 0, (), ()))
+class HivmMachine:
+    """The runtime library, and the kernels that were built against it."""
+
+    def __init__(self, library: Path, folder: Path) -> None:
+        """`folder` is for the kernels. Raises OSError."""
+        self._runtime = ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+        self._folder = folder
+        (folder / HEADER).write_text(HEADER_TEXT)
+        self._built = 0
+
+    def build(self, kernel: TranslatedKernel) -> "BuiltKernel":
+        """Raises RuntimeError if the C compiler refuses a translation, which is a bug."""
+        self._built += 1
+        source = self._folder / f"translated{self._built}.c"
+        library = source.with_suffix(".so")
+        source.write_text(kernel.source)
+        command = [*_COMPILE, f"-I{self._folder}", "-o", str(library), str(source)]
+        done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, text=True)
+        if done.returncode:
+            raise RuntimeError(f"the translation does not compile: {done.stderr[:400]}")
+        return BuiltKernel(kernel, self._runtime, ctypes.CDLL(str(library)))
+
+
+class BuiltKernel:
+    """A kernel that can be launched any number of times."""
+
+    def __init__(
+        self, kernel: TranslatedKernel, runtime: ctypes.CDLL, library: ctypes.CDLL
+    ) -> None:
+        self.kernel = kernel
+        self._runtime = runtime
+        self._cube = _address(library, "cube") if kernel.core in ("AIC", "MIX") else None
+        self._vector = _address(library, "vector") if kernel.core in ("AIV", "MIX") else None
+
+    def launch(
+        self, grid: tuple[int, int, int], arguments: list[GlobalTensor | int | float]
+    ) -> LaunchCost:
+        """Run every program of the grid; tensors are changed in place.
+
+        Raises OutOfBounds, Deadlock or UnsupportedOperands.
+        """
+        programs = math.prod(grid)
+        given = _Arguments(self.kernel, grid, arguments)
+        local = [self.kernel.local_bytes.get(space, 0) for space in _SPACES]
+        launch = _Launch(
+            cube=self._cube, vector=self._vector, arguments=given.array, programs=programs,
+            cores=CORES.get(self.kernel.core, CORES["AIV"]),
+            local_bytes=(ctypes.c_int64 * len(_SPACES))(*local),
+        )  # fmt: skip
+        error = self._runtime.hivm_launch(ctypes.byref(launch))
+        if error:
+            raise _ERRORS[error](launch.message.decode(errors="replace"))
+        busy = dict(zip(_PIPES, launch.busy, strict=True))
+        cycles = LAUNCH_CYCLES + launch.cycles
+        return LaunchCost(cycles, launch.bytes, busy, launch.flags, programs, launch.outside)
+
+
+def _address(library: ctypes.CDLL, name: str) -> int | None:
+    return ctypes.cast(getattr(library, name), ctypes.c_void_p).value
+
+
+class _Arguments:
+    """Arguments of a launch in the layout of C, and what keeps their memory alive."""
+
+    def __init__(
+        self,
+        kernel: TranslatedKernel,
+        grid: tuple[int, int, int],
+        arguments: list[GlobalTensor | int | float],
+    ) -> None:
+        expected = sum(parameter.role in ("tensor", "scalar") for parameter in kernel.parameters)
+        if expected != len(arguments):
+            raise ValueError(f"{kernel.name} takes {expected} arguments, not {len(arguments)}")
+        self._alive: list[Any] = []
+        self.array = (_Argument * len(kernel.parameters))()
+        remaining, sizes = iter(arguments), iter(grid)
+        for slot, parameter in zip(self.array, kernel.parameters, strict=True):
+            if parameter.role == "grid":
+                slot.whole = next(sizes)
+            elif parameter.role in ("workspace", "system"):
+                wanted = kernel.workspace_bytes * math.prod(grid)
+                size = wanted if parameter.role == "workspace" else 0
+                memory = np.frombuffer(mmap.mmap(-1, max(_FEWEST_BYTES, size)), np.uint8)
+                slot.view = self._view(GlobalTensor(parameter.role, memory), parameter.dtype)
+            else:
+                self._fill(slot, next(remaining), parameter.dtype)
+
+    def _fill(self, slot: _Argument, value: GlobalTensor | int | float, dtype: str) -> None:
+        if isinstance(value, GlobalTensor):
+            slot.view = self._view(value, dtype)
         else:
-            values.append(next(remaining))
-    return values
+            slot.real, slot.whole = float(value), int(value) if math.isfinite(value) else 0
 
-
-class _Machine:
-    """The interface of translated code: one core with its memories and pipes."""
-
-    def __init__(self) -> None:
-        self.bytes = 0
-        self._operations: dict[str, Operation] = {}
-        self.begin(0)
-
-    def begin(self, block: int) -> None:
-        """Start a program with uninitialised memories."""
-        self.block = block
-        self.pipes = Pipes()
-        self._spaces: dict[str, SimulatedMemory] = {}
-
-    def local(
-        self, space: str, dtype: str, address: int, shape: tuple[int, ...], strides: tuple[int, ...]
-    ) -> MemRef:
-        if space not in self._spaces:
-            self._spaces[space] = SimulatedMemory.uninitialised(space, CAPACITY[space])
-        view = MemRef(self._spaces[space], dtype, 0, shape, strides)
-        return view._replace(offset=8 * address if dtype == "i1" else address // view.item_size)
-
-    def call(self, name: str, operands: tuple[Any, ...]) -> None:
-        if name not in self._operations:
-            self._operations[name] = find_operation(name)
-        self._operations[name](self.pipes, operands)
-        for operand in operands:
-            if isinstance(operand, MemRef) and operand.memory.name not in CAPACITY:
-                self.bytes += operand.bytes
-
-    def load(self, view: MemRef, index: tuple[int, ...]) -> Any:
-        self.pipes.scalar(_SCALAR_ACCESS_CYCLES)
-        ones = (1,) * len(index)
-        return view.subview(index, ones, ones).read().reshape(-1)[0]
-
-    def store(self, value: Any, view: MemRef, index: tuple[int, ...]) -> None:
-        self.pipes.scalar(_SCALAR_ACCESS_CYCLES)
-        ones = (1,) * len(index)
-        view.subview(index, ones, ones).write(value)
-
-    def number(self, value: Any, dtype: str) -> Any:
-        return _NUMBERS[dtype](value)
-
-    def from_bits(self, bits: int, dtype: str) -> Any:
-        """A constant written as its bits: infinity or NaN."""
-        if dtype == "bf16":
-            bits, dtype = bits << 16, "f32"
-        return np.array([bits], _BITS[dtype]).view(_NUMBERS[dtype])[0]
-
-    def math(self, name: str, *values: Any) -> Any:
-        if name not in _MATH:
-            raise UnknownOperation(f"math.{name}")
-        return _MATH[name](*values)
-
-
-def _quotient(a: int, b: int) -> int:
-    """Rounds towards zero, as hardware does."""
-    return -(-a // b) if (a < 0) != (b < 0) else a // b
-
-
-def _remainder(a: int, b: int) -> int:
-    return a - b * _quotient(a, b)
+    def _view(self, tensor: GlobalTensor, dtype: str) -> _View:
+        if dtype == "i1":
+            raise UnsupportedOperands(f"single bits in {tensor.name}")
+        data = tensor.data
+        memory = _Memory(tensor.name.encode(), data.ctypes.data, data.size, None, True)
+        self._alive += [data, memory]
+        return _View(memory=ctypes.pointer(memory), dtype=_DTYPES.index(dtype or "i8"))

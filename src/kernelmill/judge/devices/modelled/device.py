@@ -13,6 +13,7 @@ from kernelmill.sandbox import Zygote
 class ModelledDevice(JudgedDevice):
     name = "modelled"
     modules = (RUNNER,)
+    is_checked_ahead = True
 
     def harness_factory(
         self, backend: Backend, zygote: Zygote, settings: JudgeSettings, resources: ExitStack

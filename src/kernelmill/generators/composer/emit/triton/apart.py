@@ -49,8 +49,9 @@ def _emit_scatter(
     at = [scope.value(place, value.place_index(index)) for place in places]
     cell = value.target(index, at)
     scope.store(target, cell, scope.value(update, index), how=_ATOMIC[value.op])
-    grid = (blocks(count, str(plan.block)),)
-    constants = {"BLOCK": str(plan.block)}
+    block = str(plan.shrunk(plan.block))
+    grid = (blocks(count, block),)
+    constants = {"BLOCK": block}
     return [first, Launch(scope.lines, scope.frame.memory, grid, constants, "4")]
 
 
@@ -76,7 +77,7 @@ def _emit_bags(value: Bags, target: Buffer, plan: Plan, stored: dict[int, Buffer
     result = last_scope.assign(whole)
     scope.frame.depends[result] = frozenset({"c"})
     last_scope.store(target, Index(["bag", "c"]), result)
-    columns = min(256, padded(entries.shape[1]))
+    columns = min(plan.shrunk(256), padded(entries.shape[1]))
     constants = {"COLUMNS": str(columns), "MEMBERS": "8"}
     grid = (host(value.shape[0].code), blocks(entries.shape[1], str(columns)))
     return Launch([*scope.lines, *last_scope.lines], scope.frame.memory, grid, constants, "4")

@@ -18,6 +18,8 @@ from kernelmill.generators.composer.values import Attention, Buffer, Literal, Va
 
 WIDEST = 128
 """Columns of a query or value that fit into registers beside the scores."""
+_LEAST = 16
+"""The smallest side of a tile of a product."""
 _QUERIES, _KEYS = Tile("m", 0, "QUERIES"), Tile("n", 1, "KEYS")
 _VALUE_ROWS = Tile("nv", 0, "KEYS")
 _QUERY_COLUMNS, _KEY_COLUMNS = Tile("dq", 1, "WIDTH"), Tile("dk", 0, "WIDTH")
@@ -60,8 +62,8 @@ def emit_attention(
     last.store(target, Index(["b", "h", "m", "dv"]), "sum")
     wide = padded(query.shape[3]) > 64 or padded(values.shape[3]) > 64
     constants = {
-        "QUERIES": "64" if wide else "128",
-        "KEYS": "32" if wide else "64",
+        "QUERIES": str(plan.shrunk(64 if wide else 128, _LEAST)),
+        "KEYS": str(plan.shrunk(32 if wide else 64, _LEAST)),
         "WIDTH": f"max(16, {power_of_two(query.shape[3])})",
         "VALUE_WIDTH": f"max(16, {power_of_two(values.shape[3])})",
     }

@@ -337,9 +337,10 @@ class Direct(Contraction):
         return found
 
     def _chosen_tiling(self) -> Tiling:
-        rows = side_of(self._form.rows, 128)
+        rows = side_of(self._form.rows, self._plan.shrunk(128))
         most = _ALONG_DEPTH if self._right_runs_along_depth() else _ACROSS_DEPTH
-        columns = side_of(self.columns, most if rows > 64 else 2 * most)
+        most = most if rows > self._plan.shrunk(64) else 2 * most
+        columns = side_of(self.columns, self._plan.shrunk(most))
         depth = self._walk.channels if self._walk else self._form.depth
         return Tiling(rows, columns, side_of(depth, 32))
 

@@ -44,7 +44,7 @@ def emit_points(value: Value, target: Buffer, plan: Plan, stored: dict[int, Buff
     index = Index([*parts, *unravel("f", value.shape[lead:])])
     inner.store(target, index, inner.value(value, index))
     rows = host(product(value.shape[:lead]).code)
-    grid = blocks(plane, str(plan.block))
+    grid = blocks(plane, str(plan.shrunk(plan.block)))
     return _launch(scope, inner, plan, f"{rows} * ({grid})" if lead else grid)
 
 
@@ -63,14 +63,15 @@ def _emit_flat(
     if index.taken_apart:
         return None
     inner.store(target, index, result)
-    return _launch(scope, inner, plan, blocks(total, str(plan.block)))
+    return _launch(scope, inner, plan, blocks(total, str(plan.shrunk(plan.block))))
 
 
 def _launch(scope: Scope, inner: Scope, plan: Plan, grid: str) -> Launch:
     lines = [*scope.lines, *inner.lines]
     fitting = min(_MOST_WARPS, int(plan.block) // (_WARP * _VECTOR))
     warps = str(plan.warps if plan.warps != "auto" else fitting)
-    return Launch(lines, scope.frame.memory, (grid,), {"BLOCK": str(plan.block)}, warps)
+    constants = {"BLOCK": str(plan.shrunk(plan.block))}
+    return Launch(lines, scope.frame.memory, (grid,), constants, warps)
 
 
 def _lead(shape: Shape) -> int:

@@ -403,25 +403,26 @@ class _Rows:
     def _fits(self) -> bool:
         width = max(domain.length.value for domain in self._folding.domains)
         most = _MOST_KEPT if self._contiguous else _MOST_KEPT // _DEEP_LOOP
-        return width <= most and bool(self._plan.keep_rows)
+        return width <= self._plan.shrunk(most) and bool(self._plan.keep_rows)
 
     def _blocks(self) -> dict[str, str]:
         folding = self._folding
         widths = {d.tile.block: d.length for d in folding.domains if not d.single}
         short = {use.length.code for use in folding.uses if isinstance(use.value, Parts)}
         if not folding.kept:
-            most = _WIDE_LOOP if self._contiguous else _DEEP_LOOP
+            most = self._plan.shrunk(_WIDE_LOOP if self._contiguous else _DEEP_LOOP)
             sizes = {
                 name: power_of_two(length)
                 if length.code in short
                 else str(min(most, padded(length)))
                 for name, length in widths.items()
             }
-            return {"ROWS": "1" if self._contiguous else str(_BESIDE), **sizes}
+            beside = 1 if self._contiguous else self._plan.shrunk(_BESIDE)
+            return {"ROWS": str(beside), **sizes}
         widest = max((padded(length) for length in widths.values()), default=1)
-        count = max(1, min(2048 // widest, padded(self._rows), 64))
+        count = max(1, min(self._plan.shrunk(2048) // widest, padded(self._rows), 64))
         if not self._contiguous:
-            count = min(max(32, count), padded(self._rows))
+            count = min(max(self._plan.shrunk(32), count), padded(self._rows))
         sizes = {name: power_of_two(length) for name, length in widths.items()}
         return {"ROWS": str(count), **sizes}
 
@@ -451,7 +452,7 @@ class Share:
     @property
     def parts(self) -> int:
         """How many programs share a row."""
-        side = 1 if self._contiguous else _BESIDE
+        side = 1 if self._contiguous else self._plan.shrunk(_BESIDE)
         programs = -(-self._rows.value // side)
         least = _WIDE_LOOP if self._contiguous else 4 * _DEEP_LOOP
         parts = 1
@@ -477,8 +478,9 @@ class Share:
             states = folding.whole(use.value, states, self._row)
             for state, buffer in zip(states, buffers, strict=True):
                 root.store(buffer, Index(["part", *use.at]), state)
-        width = _WIDE_LOOP if self._contiguous else _DEEP_LOOP
-        constants = {"ROWS": "1" if self._contiguous else str(_BESIDE), "PARTS": str(self.parts)}
+        width = self._plan.shrunk(_WIDE_LOOP if self._contiguous else _DEEP_LOOP)
+        side = 1 if self._contiguous else self._plan.shrunk(_BESIDE)
+        constants = {"ROWS": str(side), "PARTS": str(self.parts)}
         for domain in folding.domains:
             if not domain.single:
                 own = domain is self._row

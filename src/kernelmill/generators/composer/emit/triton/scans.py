@@ -79,8 +79,9 @@ class _Scanning:
         root.lines.append(f"for start in range(0, {size}, WIDTH):")
         lines = [*root.lines, *(f"    {line}" for line in body.lines)]
         contiguous = scan.axis == len(scan.shape) - 1
-        width = min(_LONG if contiguous else _DEEP, padded(scan.shape[scan.axis]))
-        rows = max(1, 1024 // width) if contiguous else _BESIDE
+        longest = plan.shrunk(_LONG if contiguous else _DEEP)
+        width = min(longest, padded(scan.shape[scan.axis]))
+        rows = max(1, plan.shrunk(1024) // width) if contiguous else plan.shrunk(_BESIDE)
         constants = {"ROWS": str(rows), "WIDTH": str(width)}
         warps = str(plan.warps) if plan.warps != "auto" else "8" if width * rows >= 2048 else "4"
         grid = (blocks(self._rows, constants["ROWS"]),)

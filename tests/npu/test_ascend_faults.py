@@ -1,0 +1,90 @@
+"""Repeats and kills on triton_ascend: the same cycles every time, and nothing is left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kernelmill.backends.triton_ascend.backend import TritonAscendBackend
+from kernelmill.judge import Judge, JudgeSettings
+from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.sandbox import syscalls
+from kernelmill.sandbox.processes import descendants
+from kernelmill.tasks import load_suite
+
+pytestmark = pytest.mark.npu("triton_ascend")
+
+GELU = (TritonAscendBackend().examples() / "starter" / "gelu" / "model.py").read_text()
+SECONDS = 300.0
+REPEATS = 20
+
+
+def test_a_verdict_and_its_cycles_are_the_same_every_time() -> None:
+    with Judge(TritonAscendBackend(), JudgeSettings(seconds=SECONDS)) as judge:
+        task = judge.describe(load_suite("starter/gelu")[0])
+        candidate = Candidate({"model.py": GELU}, Origin.FILE)
+        verdicts = [judge.verify(task, candidate) for _ in range(REPEATS)]
+    assert all(verdict.passed for verdict in verdicts)
+    modelled = [verdict.modelled for verdict in verdicts]
+    assert all(one == modelled[0] for one in modelled)
+
+
+def start(home: Path) -> subprocess.Popen[bytes]:
+    (home / "tmp").mkdir(exist_ok=True)
+    (home / "model.py").write_text(GELU)
+    command = [sys.executable, "-m", "kernelmill", "verify", "starter/gelu", "model.py"]
+    return subprocess.Popen(
+        [*command, "--backend", "triton_ascend"],
+        cwd=home,
+        env={**os.environ, "TMPDIR": str(home / "tmp")},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def find(root: int, words: str) -> int | None:
+    """A descendant with these words in its command line or on its stack of libraries."""
+    for pid in descendants(root):
+        try:
+            shown = (
+                Path(f"/proc/{pid}/cmdline").read_bytes() + Path(f"/proc/{pid}/maps").read_bytes()
+            )
+        except OSError:
+            continue
+        if words.encode() in shown:
+            return pid
+    return None
+
+
+def alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+@pytest.mark.isolation
+@pytest.mark.parametrize("words", ["bishengir-compile", "libhivm.so"])
+def test_a_kill_in_compiler_or_executor_leaves_nothing(tmp_path: Path, words: str) -> None:
+    syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
+    mounts = Path("/proc/self/mounts").read_text()
+    judging = start(tmp_path)
+    deadline = time.monotonic() + SECONDS
+    while (victim := find(judging.pid, words)) is None:
+        assert judging.poll() is None and time.monotonic() < deadline
+        time.sleep(0.01)
+    family = {judging.pid, *descendants(judging.pid)}
+    assert victim in family
+    judging.send_signal(signal.SIGKILL)
+    judging.wait()
+    deadline = time.monotonic() + 30
+    while any(map(alive, family)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(alive, family))
+    assert Path("/proc/self/mounts").read_text() == mounts
+    assert list((tmp_path / "tmp").iterdir()) == []
