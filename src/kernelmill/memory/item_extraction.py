@@ -68,8 +68,11 @@ class ExtractedItems:
 
     def __iter__(self) -> Iterator[NewItem]:
         yield self._trace()
-        if self._attempt.ratio is None:
-            yield self._failure()
+        verdict = self._result.deciding
+        if verdict is not None and verdict.feedback:
+            yield self._failure(verdict)
+        elif self._attempt.ratio is None:
+            return  # a backend without a clock: it passed, and nothing says how fast it is
         elif self._best_before is None:
             yield self._first_success()
         elif self._parent is not None and self._parent.verdict.passed:
@@ -100,9 +103,9 @@ class ExtractedItems:
             values=values if attempt.ratio is not None else {},
         )
 
-    def _failure(self) -> NewItem:
+    def _failure(self, verdict: Verdict) -> NewItem:
         """One item per cause. It blames the decisions that all failures of this cause share."""
-        error, evidence = _error(self._result.deciding, self._attempt.reason)
+        error, evidence = _error(verdict)
         suspects = self._suspects()
         identity: tuple[str, ...] = (FAILURE, error, _signature(evidence))
         item = self._failure_item(suspects, identity, error, evidence)
@@ -223,10 +226,8 @@ def bottleneck_of(parent: Parent | None) -> str:
     return parent.verdict.latency.bottleneck
 
 
-def _error(verdict: Verdict | None, reason: str) -> _Error:
+def _error(verdict: Verdict) -> _Error:
     """The class of a failure, and its message."""
-    if verdict is None or not verdict.feedback:
-        return _Error("declined", reason)
     first = verdict.feedback[0]
     return _Error(f"{first.gate} {first.kind}", first.summary)
 

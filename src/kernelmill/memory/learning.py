@@ -30,8 +30,15 @@ def learn(
     generator: str,
     best_before: float | None,
     step: StepSize,
-) -> AttemptReward:
-    """Update the values of everything that was shown, then add the items of the attempt."""
+) -> AttemptReward | None:
+    """Update the values of everything that was shown, then add the items of the attempt.
+
+    Only a verdict teaches. A generator that declined, or a runner that was lost, says nothing of
+    what was shown: then nothing changes, and the reward is None.
+    """
+    verdict = result.deciding
+    if verdict is None or verdict.is_lost:
+        return None
     family, backend = result.proposal.task.family, result.proposal.backend
     if attempt.stage == Stage.DRAFT or best_before is None:
         reward, role = draft_reward(attempt.ratio is not None), ValueRole.DRAFT

@@ -9,7 +9,7 @@ from kernelmill.records.decisions import Decisions
 from kernelmill.records.guidance import Diagnosis, Guidance, Plan
 from kernelmill.records.model_calls import ModelCall
 from kernelmill.records.proposal import Draft, Hint, Proposal, Stage
-from kernelmill.records.verdict import Verdict
+from kernelmill.records.verdict import LOST, Verdict
 
 
 class State(enum.StrEnum):
@@ -111,6 +111,14 @@ class Attempt(msgspec.Struct, frozen=True):
     decisions: Decisions
     context: tuple[Hint, ...]
     done_at: str
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether its candidate passed or was refused for what it is. A decline says nothing of a
+        kernel, and neither does a runner that was lost."""
+        _, _, reason = self.reason.partition(": ")
+        lost = self.state is State.REFUSED and reason.startswith(f"{LOST}: ")
+        return self.state is not State.DECLINED and not lost
 
 
 class AttemptPlan(msgspec.Struct, frozen=True):

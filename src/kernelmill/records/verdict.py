@@ -19,6 +19,10 @@ def _clean(record: msgspec.Struct, *fields: str) -> None:
         msgspec.structs.force_setattr(record, field, clean_text(getattr(record, field)))
 
 
+LOST = "lost"
+"""Kind of a refusal that says nothing of the candidate: its process was killed from outside."""
+
+
 class Gate(enum.StrEnum):
     """Gates that a candidate passes, in order."""
 
@@ -291,6 +295,11 @@ class Verdict(msgspec.Struct, frozen=True):
     """Values that no trial held, each with the reason."""
     degenerate: str = ""
     """Why a kernel could leave out the work of this task; empty where it cannot."""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the candidate was lost rather than judged: nothing can be learned from it."""
+        return any(one.kind == LOST for one in self.feedback)
 
     def to_json(self) -> bytes:
         return msgspec.json.format(msgspec.json.encode(self), indent=2)

@@ -37,7 +37,7 @@ def trajectory(task: Task, history: AttemptHistory, library: Library) -> tuple[A
     steps = []
     for attempt in history.attempts:
         planned = history.planned(attempt)
-        if planned is None or attempt.state == State.DECLINED:
+        if planned is None or not attempt.is_judged:
             continue
         start = known.get(attempt.parent or 0)
         if planned.plan is not None and start is not None:

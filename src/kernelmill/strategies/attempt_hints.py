@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from kernelmill.memory.values import refine_reward
-from kernelmill.records.attempt import Attempt, State
+from kernelmill.records.attempt import Attempt
 from kernelmill.records.proposal import Hint, HintReason
 
 _MOST_HINTS = 16
@@ -22,12 +22,13 @@ def attempt_hints(attempts: Sequence[Attempt], start: Attempt | None) -> list[Hi
             outcome=refine_reward(attempt.ratio, reference),
             why=HintReason(_relation(attempt, start)),
         )
-        for attempt in without_declined(attempts)[-_MOST_HINTS:]
+        for attempt in judged(attempts)[-_MOST_HINTS:]
     ]
 
 
-def without_declined(attempts: Sequence[Attempt]) -> list[Attempt]:
-    return [attempt for attempt in attempts if attempt.state != State.DECLINED]
+def judged(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """The attempts that say something of a kernel: neither declined nor lost."""
+    return [attempt for attempt in attempts if attempt.is_judged]
 
 
 def _outcome(attempt: Attempt) -> str:

@@ -85,7 +85,8 @@ class SkillDriven(Strategy):
             best_before=observation.best_before,
             step=partial(constant_step, alpha=self.settings.alpha),
         )
-        self._credit(memory, observation.attempt, observation.result, reward)
+        if reward is not None:
+            self._credit(memory, observation.attempt, observation.result, reward)
 
     def _hints(self, history: History) -> tuple[Hint, ...]:
         if self.settings.short == "off":

@@ -15,7 +15,7 @@ from kernelmill.records.attempt import Attempt, Observation, State
 from kernelmill.records.decisions import Decisions, was_tried
 from kernelmill.records.proposal import Parent, Proposal, Stage
 from kernelmill.records.task import Task
-from kernelmill.strategies.attempt_hints import attempt_hints, without_declined
+from kernelmill.strategies.attempt_hints import attempt_hints, judged
 from kernelmill.strategies.base import History, Strategy
 from kernelmill.strategies.instructions import instruction
 from kernelmill.strategies.settings import parse_settings
@@ -75,10 +75,10 @@ class ValueDriven(Strategy):
         passed = {one.id: one for one in history.attempts if one.state == State.PASSED}
         traces = memory.traces_of(passed)
         if not traces:
-            answered = without_declined(history.attempts)
+            answered = judged(history.attempts)
             return history.best or (answered[-1] if answered else None)
         values = memory.values([item.id for item in traces.values()], ValueRole.START)
-        number = len(history.attempts)
+        number = len(judged(history.attempts))
         chosen = choose_start(list(traces.values()), values, self.settings, number, rng)
         return passed[chosen.provenance.attempt or 0]
 
@@ -104,7 +104,7 @@ def _query(task: Task, history: History, parent: Parent | None) -> Query:
         bottleneck=bottleneck,
         chapter=_CONTRACT if role is ValueRole.DRAFT else bottleneck,
         names=() if parent is None else identifiers(_code(parent)),
-        attempts=len(history.attempts),
+        attempts=len(judged(history.attempts)),
         stale=_attempts_since_progress(history),
         useful=useful,
     )
@@ -122,7 +122,7 @@ def _is_news(item: Item, current: Decisions, tried: list[Decisions]) -> bool:
 
 def _attempts_since_progress(history: History) -> int:
     best, since = 0.0, 0
-    for attempt in history.attempts:
+    for attempt in judged(history.attempts):
         improved = (attempt.ratio or 0.0) > best
         best, since = max(best, attempt.ratio or 0.0), 0 if improved else since + 1
     return since
