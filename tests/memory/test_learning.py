@@ -11,15 +11,13 @@ from kernelmill.memory import Item, ItemKind, Memory, ValueRole
 from kernelmill.memory.items import FAILURE
 from kernelmill.memory.retrieval import Query, RetrievalSettings, Retriever
 from kernelmill.memory.values import ValueEstimate
-from kernelmill.records.attempt import Result, Seconds
-from kernelmill.records.candidate import Candidate, Origin
 from kernelmill.records.errors import UsageError
-from kernelmill.records.proposal import Draft, Hint, HintReason, Parent, Proposal, Stage
+from kernelmill.records.proposal import HintReason
 from kernelmill.strategies import get_strategy
 from kernelmill.strategies.value import ValueDriven
 from kernelmill.workspace import Workspace
-from memory.helpers import make_item, new_memory
-from samples import SETTINGS, make_task, make_verdict, new_tasks, observing
+from memory.helpers import attempt, by_kind, make_item, new_memory
+from samples import SETTINGS, new_tasks
 
 
 def anything(_item: Item) -> bool:
@@ -154,45 +152,11 @@ def test_settings_are_read() -> None:
     assert (strategy.settings.rank, strategy.settings.shown) == ("similarity", 8)
 
 
-def attempt(
-    workspace: Workspace,
-    ratio: float | None,
-    *,
-    parent: Parent | None = None,
-    context: tuple[Hint, ...] = (),
-    message: str = "wrong",
-    **decisions: object,
-) -> Parent:
-    """One attempt of the only task, stored and learned from."""
-    campaign = workspace.campaign()
-    (entry,) = workspace.tasks(campaign)
-    assert entry.task is not None
-    claim = workspace.claim(campaign, entry.task)
-    assert claim is not None
-    stage = Stage.DRAFT if parent is None else Stage.REFINE
-    task = msgspec.structs.replace(make_task(), id=entry.name)
-    proposal = Proposal(task, "cpp", stage, 1, parent=parent, context=context)
-    candidate = Candidate({"model.py": f"# {decisions}"}, Origin.SHIPPED)
-    verdict = make_verdict(ratio)
-    if ratio is None:
-        feedback = msgspec.structs.replace(verdict.feedback[0], summary=message)
-        verdict = msgspec.structs.replace(verdict, feedback=(feedback,))
-    draft = Draft(candidate, decisions)  # type: ignore[arg-type]
-    stored = workspace.complete(
-        claim, Result(proposal, Seconds(), draft, verdict), observing(ValueDriven())
-    )
-    return Parent(stored.id, candidate, verdict, draft.decisions)
-
-
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
     opened = Workspace(tmp_path / "workspace", create=True)
     opened.create_campaign(msgspec.structs.replace(SETTINGS, budget=30), new_tasks("suite/task"))
     return opened
-
-
-def by_kind(workspace: Workspace, kind: ItemKind) -> list[Item]:
-    return [item for item in Memory(workspace.database).all_items() if item.kind is kind]
 
 
 def test_every_attempt_leaves_a_trace_and_experience(workspace: Workspace) -> None:
@@ -202,7 +166,7 @@ def test_every_attempt_leaves_a_trace_and_experience(workspace: Workspace) -> No
     attempt(workspace, 0.5, parent=first, lanes=128)
     assert len(by_kind(workspace, ItemKind.TRACE)) == 4
     failure, success, slower = by_kind(workspace, ItemKind.EXPERIENCE)
-    assert "correctness numerical" in failure.text and "Avoid: lanes=64" in failure.text
+    assert "correctness numerical" in failure.text and "Avoid: lanes=64" in failure.full_text
     assert "passed every gate" in success.text
     assert "only 0.50x as fast" in slower.text
     (practice,) = by_kind(workspace, ItemKind.PRACTICE)

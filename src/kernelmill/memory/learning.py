@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from kernelmill.memory.item_extraction import ExtractedItems
 from kernelmill.memory.items import ItemKind, ValueRole
+from kernelmill.memory.mending import acquit, mend
 from kernelmill.memory.store import Memory
 from kernelmill.memory.values import ValueEstimate, draft_reward, refine_reward
 from kernelmill.records.attempt import Attempt, Result
@@ -64,6 +65,9 @@ def learn(
         partial(memory.passed_decisions, backend),
     )
     memory.add_all(list(extracted))
+    mend(memory, attempt, result)
+    if verdict.passed:
+        acquit(memory, attempt, result)
     return AttemptReward(role, reward)
 
 

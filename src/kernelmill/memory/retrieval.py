@@ -6,8 +6,9 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from kernelmill.memory.hints import hint_of
 from kernelmill.memory.index import Neighbour, VectorIndex
-from kernelmill.memory.items import FAILURE, Item, ItemKind, ValueRole
+from kernelmill.memory.items import ACQUITTED, FAILURE, Item, ItemKind, ValueRole
 from kernelmill.memory.store import Memory
 from kernelmill.memory.values import ValueEstimate, exploration_bonus, shrunk_value
 from kernelmill.records.proposal import Hint, HintReason
@@ -80,6 +81,11 @@ class _Scored(NamedTuple):
     value: ValueEstimate
 
 
+class _Chosen(NamedTuple):
+    item: Item
+    why: HintReason
+
+
 class Retriever:
     """Reads one memory for one strategy. Its only state is an index of the vectors."""
 
@@ -89,7 +95,10 @@ class Retriever:
 
     def retrieve(self, memory: Memory, query: Query, rng: random.Random) -> list[Hint]:
         """Items with values, the highest first; then facts of the guide, which have none."""
-        chosen = self._choose(self._pool(memory, query), query, rng)
+        chosen = [
+            hint_of(memory, item, why)
+            for item, why in self._choose(self._pool(memory, query), query, rng)
+        ]
         facts = memory.api_facts(query.backend, query.names, query.chapter)[:_MOST_API]
         return [*chosen, *(fact.hint(_FACT) for fact in facts)]
 
@@ -124,6 +133,8 @@ class Retriever:
         return [item for item in memory.items(ids) if self._admits(item, query)][:most]
 
     def _admits(self, item: Item, query: Query) -> bool:
+        if item.category == ACQUITTED:
+            return False
         shared = self._settings.share == "all" or item.provenance.task == query.task
         return shared and query.useful(item)
 
@@ -155,12 +166,12 @@ class Retriever:
             shrunk_value(own, overall, self._settings.family_prior), overall.visits
         )
 
-    def _choose(self, pool: list[_Scored], query: Query, rng: random.Random) -> list[Hint]:
+    def _choose(self, pool: list[_Scored], query: Query, rng: random.Random) -> list[_Chosen]:
         settings = self._settings
         by_value = settings.rank == "value"
         epsilon = settings.epsilon * settings.epsilon_decay**query.attempts if by_value else 0.0
-        hints: list[Hint] = []
-        while pool and len(hints) < settings.shown:
+        chosen: list[_Chosen] = []
+        while pool and len(chosen) < settings.shown:
             explored = rng.random() < epsilon
             one = pool.pop(rng.randrange(len(pool)) if explored else 0)
             similarity = None if one.neighbour is None else one.neighbour.similarity
@@ -173,8 +184,8 @@ class Retriever:
             else:
                 reason = "improved the same bottleneck"
             why = HintReason(reason, similarity, one.value.value, one.value.visits, explored)
-            hints.append(one.item.hint(why))
-        return hints
+            chosen.append(_Chosen(one.item, why))
+        return chosen
 
 
 def choose_start(

@@ -256,6 +256,10 @@ class Modelled(msgspec.Struct, frozen=True):
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
 
 
+def _share(part: float, whole: float) -> str:
+    return f"{part / max(whole, 1e-12):.0%}"
+
+
 class Evidence(msgspec.Struct, frozen=True):
     """Circumstances of a verdict, needed to trust or to repeat it."""
 
@@ -295,6 +299,29 @@ class Verdict(msgspec.Struct, frozen=True):
     """Values that no trial held, each with the reason."""
     degenerate: str = ""
     """Why a kernel could leave out the work of this task; empty where it cannot."""
+
+    @property
+    def diagnosis_text(self) -> str:
+        """All that is known of what limits the kernel, in a few lines; empty without a latency."""
+        latency = self.latency
+        if latency is None:
+            return ""
+        lines = [
+            f"{latency.candidate_ms:.4g} ms; moving inputs and outputs once takes "
+            f"{_share(latency.floor_ms, latency.candidate_ms)} of that on an ideal machine, the "
+            f"contractions {_share(latency.arithmetic_ms, latency.candidate_ms)}; near the limit "
+            f"of: {latency.bottleneck}"
+        ]
+        if self.diagnosis is not None:
+            lines.append(self.diagnosis.text())
+        if self.modelled is not None:
+            lines.append(self.modelled.text())
+        if self.profile is not None and self.profile.looks:
+            lines.append(
+                f"{self.profile.kernel:.0%} of its processor time in its own library, "
+                f"{self.profile.foreign:.0%} in other libraries; the rest is Python and run time"
+            )
+        return "\n".join(lines)
 
     @property
     def is_lost(self) -> bool:

@@ -31,7 +31,7 @@ def result_columns(result: Result) -> dict[str, Any]:
         "seed": proposal.seed,
         "parent": proposal.parent.attempt if proposal.parent is not None else None,
         "instruction": proposal.instruction,
-        "context": packed(proposal.context),
+        "context": packed([hint.without_code() for hint in proposal.context]),
         "gate": verdict.gate if verdict is not None else None,
         "reason": _reason(result),
         "latency_ms": latency.candidate_ms if latency is not None else None,

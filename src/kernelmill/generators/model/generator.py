@@ -15,13 +15,12 @@ from kernelmill.generators.model.protocol import ModelAnswer
 from kernelmill.generators.model.structured import parse_diagnosis, parse_plan
 from kernelmill.records.candidate import Candidate
 from kernelmill.records.cost_budget import CostBudget
+from kernelmill.records.decisions import APPROACH
 from kernelmill.records.errors import GeneratorUnavailable
 from kernelmill.records.guidance import Diagnosis, Plan
 from kernelmill.records.model_settings import Model, ModelRole, ModelSettings
 from kernelmill.records.proposal import Draft, Proposal
 
-APPROACH = "approach"
-"""The decision that holds a model's own description of its kernel, for the memory."""
 _T = TypeVar("_T")
 
 
