@@ -95,8 +95,34 @@ def test_practices_for_the_same_bottleneck_join_the_pool() -> None:
     assert shown(memory, query, shown=1) == ["block for the cache"]
 
 
+def test_only_the_ranking_differs_between_value_and_similarity() -> None:
+    """The pool is the same, items from anywhere included, and so are the random choices."""
+    memory = new_memory()
+    for n in range(20):
+        memory.add(make_item(f"unroll {n}", value=n / 20))
+    failure = partial(make_item, kind=ItemKind.EXPERIENCE, category=FAILURE, outcome=-1.0)
+    memory.add(failure("avoid it", value=1.5))
+    query = ask("pointwise unroll", bottleneck="memory")
+    whole = {"shown": 99, "pool": 1.0}
+    by_value = shown(memory, query, **whole)
+    by_similarity = shown(memory, query, rank="similarity", **whole)
+    assert sorted(by_value) == sorted(by_similarity)
+    assert by_value[0] == "avoid it" and by_similarity[-1] == "avoid it"
+    explored = [
+        [
+            hint.why.explored
+            for hint in Retriever(
+                RetrievalSettings(rank=rank, epsilon=0.5, epsilon_decay=1.0)  # type: ignore[arg-type]
+            ).retrieve(memory, query, random.Random(3))
+            if hint.why is not None
+        ]
+        for rank in ("value", "similarity")
+    ]
+    assert explored[0] == explored[1] and True in explored[0]
+
+
 def test_frequent_failures_join_the_pool() -> None:
-    """Where items are ranked by value, not where they are ranked by similarity."""
+    """Where they are ranked by similarity, too, but there they come last."""
     memory = new_memory()
     for n in range(20):
         memory.add(make_item(f"unroll {n}"))

@@ -19,7 +19,7 @@ class Refine(Strategy):
         return history.proposal(
             task,
             parent=parent,
-            context=tuple(attempt_hints(answered, start)),
+            context=tuple(attempt_hints(answered, start, history.parent)),
             instruction=instruction(history.stage, parent),
         )
 

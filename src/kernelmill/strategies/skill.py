@@ -92,7 +92,7 @@ class SkillDriven(Strategy):
         if self.settings.short == "off":
             return ()
         base = base_attempt(history.attempts, self.settings.patience)
-        return tuple(attempt_hints(history.attempts, base))
+        return tuple(attempt_hints(history.attempts, base, history.parent))
 
     def _guidance(self, task: Task, history: History, parent: Parent | None) -> Guidance | None:
         if parent is None:

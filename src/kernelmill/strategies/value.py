@@ -2,17 +2,18 @@
 
 import random
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from kernelmill.memory import Item, ItemKind, Memory, ValueRole
 from kernelmill.memory.embedding_text import decisions_text, task_text
+from kernelmill.memory.failure_evidence import FailureEvidence, failure_evidence
 from kernelmill.memory.item_extraction import bottleneck_of
-from kernelmill.memory.items import identifiers
+from kernelmill.memory.items import identifiers, item_fingerprint
 from kernelmill.memory.learning import learn
 from kernelmill.memory.retrieval import Query, RetrievalSettings, Retriever, choose_start
 from kernelmill.memory.values import constant_step, decreasing_step
 from kernelmill.records.attempt import Attempt, Observation, State
-from kernelmill.records.decisions import Decisions, was_tried
+from kernelmill.records.decisions import APPROACH, Decisions, was_tried
 from kernelmill.records.proposal import Parent, Proposal, Stage
 from kernelmill.records.task import Task
 from kernelmill.strategies.attempt_hints import attempt_hints, judged
@@ -54,7 +55,7 @@ class ValueDriven(Strategy):
             parent=parent,
             context=(
                 *self._retriever.retrieve(memory, query, rng),
-                *attempt_hints(history.attempts, start),
+                *attempt_hints(history.attempts, start, history.parent),
             ),
             instruction=instruction(history.stage, parent),
         )
@@ -86,6 +87,7 @@ class ValueDriven(Strategy):
 def _query(task: Task, history: History, parent: Parent | None) -> Query:
     role = ValueRole.DRAFT if history.stage is Stage.DRAFT else ValueRole.REFINE
     current = parent.decisions if parent is not None and parent.verdict.passed else {}
+    refusal = _refusal(parent)
     bottleneck = bottleneck_of(parent) if role is ValueRole.REFINE else ""
     own = {attempt.id for attempt in history.attempts}
     tried = [attempt.decisions for attempt in history.attempts if attempt.decisions]
@@ -93,10 +95,12 @@ def _query(task: Task, history: History, parent: Parent | None) -> Query:
     def useful(item: Item) -> bool:
         if item.kind is ItemKind.TRACE and item.provenance.attempt in own:
             return False
-        return not item.decisions or _is_news(item, current, tried)
+        return _is_free_form(current) or (bool(item.decisions) and _is_news(item, current, tried))
 
     return Query(
-        text=f"{task_text(task)} {history.stage} {decisions_text(current)} {bottleneck}",
+        text=" ".join(
+            (task_text(task), history.stage, decisions_text(current), bottleneck, *refusal.text)
+        ),
         task=task.id,
         family=task.family,
         backend=history.backend,
@@ -107,7 +111,34 @@ def _query(task: Task, history: History, parent: Parent | None) -> Query:
         attempts=len(judged(history.attempts)),
         stale=_attempts_since_progress(history),
         useful=useful,
+        failure=refusal.fingerprint(history.backend),
     )
+
+
+class _Refusal(NamedTuple):
+    """The failure that the next attempt is to repair; without evidence where there is none."""
+
+    evidence: FailureEvidence | None
+
+    @property
+    def text(self) -> tuple[str, ...]:
+        return () if self.evidence is None else (self.evidence.error, self.evidence.message)
+
+    def fingerprint(self, backend: str) -> str:
+        if self.evidence is None:
+            return ""
+        return item_fingerprint(ItemKind.EXPERIENCE, backend, self.evidence.identity)
+
+
+def _refusal(parent: Parent | None) -> _Refusal:
+    if parent is None or parent.verdict.passed:
+        return _Refusal(None)
+    return _Refusal(failure_evidence(parent.verdict, None, None))
+
+
+def _is_free_form(decisions: Decisions) -> bool:
+    """Whether a kernel was written by hand or by a model: then all code may tell it something."""
+    return decisions.keys() <= {APPROACH}
 
 
 def _is_news(item: Item, current: Decisions, tried: list[Decisions]) -> bool:
