@@ -8,8 +8,9 @@ from kernelmill.records.attempt import Result, Seconds
 from kernelmill.records.candidate import Candidate, Origin
 from kernelmill.records.decisions import Choice
 from kernelmill.records.model_calls import ModelCall
-from kernelmill.records.proposal import Draft, Hint, Parent, Proposal, Stage
+from kernelmill.records.proposal import Credit, Draft, Hint, Parent, Proposal, Stage
 from kernelmill.records.verdict import Feedback, Gate
+from kernelmill.strategies import Strategy
 from kernelmill.strategies.value import ValueDriven
 from kernelmill.workspace import Workspace
 from kernelmill.workspace.database import database_in_memory
@@ -62,6 +63,8 @@ def attempt(
     files: dict[str, str] | None = None,
     task: str = "",
     calls: tuple[ModelCall, ...] = (),
+    credit: Credit | None = None,
+    strategy: Strategy | None = None,
     **decisions: object,
 ) -> Parent:
     """One attempt of the first task, or of one by name, stored and learned from."""
@@ -78,9 +81,9 @@ def attempt(
     if ratio is None:
         feedback = Feedback(gate, "numerical", message, evidence)
         verdict = msgspec.structs.replace(verdict, gate=gate, feedback=(feedback,))
-    draft = Draft(candidate, decisions, calls=calls)  # type: ignore[arg-type]
+    draft = Draft(candidate, decisions, calls=calls, credit=credit)  # type: ignore[arg-type]
     stored = workspace.complete(
-        claim, Result(proposal, Seconds(), draft, verdict), observing(ValueDriven())
+        claim, Result(proposal, Seconds(), draft, verdict), observing(strategy or ValueDriven())
     )
     return Parent(stored.id, candidate, verdict, draft.decisions)
 

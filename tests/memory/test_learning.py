@@ -12,7 +12,7 @@ from kernelmill.memory.items import FAILURE
 from kernelmill.memory.retrieval import Query, RetrievalSettings, Retriever
 from kernelmill.memory.values import ValueEstimate
 from kernelmill.records.errors import UsageError
-from kernelmill.records.proposal import HintReason
+from kernelmill.records.proposal import Credit, HintReason
 from kernelmill.strategies import get_strategy
 from kernelmill.strategies.value import ValueDriven
 from kernelmill.workspace import Workspace
@@ -230,6 +230,23 @@ def test_errors_that_differ_in_sizes_are_one_failure(workspace: Workspace) -> No
     wrong, inexact = by_kind(workspace, ItemKind.EXPERIENCE)
     assert (wrong.count, wrong.decisions) == (2, {"lanes": 64})
     assert inexact.count == 1
+
+
+@pytest.mark.parametrize(("unused", "share"), [("0.3", 0.3), ("0", 0.0), ("1.0", 1.0)])
+def test_what_was_used_has_the_credit(workspace: Workspace, unused: str, share: float) -> None:
+    """An item that did not reach the writer has none; that of unused ones is a setting."""
+    with workspace.writing() as transaction:
+        memory = Memory(transaction)
+        used, idle, left_out = (memory.add(make_item(name)) for name in ("used", "idle", "out"))
+    context = tuple(item.hint(HintReason("near")) for item in memory.items([used, idle, left_out]))
+    credit = Credit((used, idle), (used,))
+    strategy = get_strategy(f"value:unused={unused}")
+    attempt(workspace, 1.0, context=context, credit=credit, strategy=strategy, lanes=16)
+    values = memory.values([used, idle, left_out], ValueRole.DRAFT)
+    assert values[used, ""] == ValueEstimate(pytest.approx(0.1), 1)
+    assert values[idle, ""] == ValueEstimate(pytest.approx(0.1 * share), 1)
+    assert (left_out, "") not in values
+    assert workspace.attempts(workspace.campaign(), 1)[0].credit == credit
 
 
 def test_items_that_were_shown_are_rewarded(workspace: Workspace) -> None:

@@ -8,7 +8,7 @@ import msgspec
 from kernelmill.records.decisions import Decisions
 from kernelmill.records.guidance import Diagnosis, Guidance, Plan
 from kernelmill.records.model_calls import ModelCall
-from kernelmill.records.proposal import Draft, Hint, Proposal, Stage
+from kernelmill.records.proposal import Credit, Draft, Hint, Proposal, Stage
 from kernelmill.records.verdict import LOST, Verdict
 
 
@@ -111,6 +111,8 @@ class Attempt(msgspec.Struct, frozen=True):
     decisions: Decisions
     context: tuple[Hint, ...]
     done_at: str
+    credit: Credit | None = None
+    """Items of the context that reached the writer, and those that it used; None: it is unknown."""
 
     @property
     def is_judged(self) -> bool:

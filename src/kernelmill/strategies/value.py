@@ -32,6 +32,8 @@ class ValueSettings(RetrievalSettings, frozen=True, forbid_unknown_fields=True):
     alpha: float = 0.1
     """Step size: the share of the way that a value moves towards a reward."""
     steps: Literal["constant", "decreasing"] = "constant"
+    unused: float = 0.3
+    """Share of a step for items that were shown and not used; 1 credits all that was shown."""
 
 
 class ValueDriven(Strategy):
@@ -69,6 +71,7 @@ class ValueDriven(Strategy):
             generator=observation.generator,
             best_before=observation.best_before,
             step=partial(_STEPS[settings.steps], alpha=settings.alpha),
+            unused=settings.unused,
         )
 
     def _start(self, memory: Memory, history: History, rng: random.Random) -> Attempt | None:

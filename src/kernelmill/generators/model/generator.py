@@ -9,6 +9,7 @@ from kernelmill.generators.base import Declined, Generator
 from kernelmill.generators.model.answers import find_remark, parse_candidate
 from kernelmill.generators.model.bandit import choose_model
 from kernelmill.generators.model.conversation import Conversation
+from kernelmill.generators.model.credit import find_credit
 from kernelmill.generators.model.model_client import ModelClient
 from kernelmill.generators.model.prompting import Prompt, opening_role, prompt_for
 from kernelmill.generators.model.protocol import ModelAnswer
@@ -111,6 +112,14 @@ class _DraftWriter:
             plan,
             diagnosis,
             self._conversation.calls,
+            find_credit(
+                find_remark(written.answer, "used"),
+                prompt.items,
+                self._proposal.context,
+                before,
+                written.candidate.files,
+                prompt.without_items,
+            ),
         )
 
     def _ask(self, role: ModelRole, prompt: Prompt, parse: Callable[[ModelAnswer], _T]) -> _T:

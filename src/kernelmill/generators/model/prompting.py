@@ -3,6 +3,7 @@
 import functools
 import re
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,8 @@ class Prompt(msgspec.Struct, frozen=True):
     """The parts that did not fit."""
     items: tuple[int, ...] = ()
     """Ids of the memory's items that are shown."""
+    without_items: str = ""
+    """What is shown besides them: the task, the machine, the guide, the example."""
 
     @property
     def messages(self) -> tuple[ChatMessage, ...]:
@@ -158,7 +161,12 @@ def _rendered(role: ModelRole, facts: dict[str, Any], content: ChosenContent) ->
     system, user = (
         environment().get_template(f"{role}.{part}.j2").render(shown) for part in ("system", "user")
     )
-    return Prompt(_tidy(system), _tidy(user), content.left_out, content.items)
+    other = "\n".join((facts["source"], *content.chapters.values(), *_texts(content.example)))
+    return Prompt(_tidy(system), _tidy(user), content.left_out, content.items, other)
+
+
+def _texts(candidate: Candidate | None) -> Iterable[str]:
+    return () if candidate is None else candidate.files.values()
 
 
 def _tidy(text: str) -> str:
