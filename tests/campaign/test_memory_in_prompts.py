@@ -7,13 +7,15 @@ import pytest
 
 from kernelmill.campaign.history import StoredHistory
 from kernelmill.generators.model.prompting import Prompt, opening_role, prompt_for
-from kernelmill.memory import Memory
+from kernelmill.memory import Memory, ValueRole
 from kernelmill.memory.guide import seed_guide
 from kernelmill.records.attempt import Result, Seconds
+from kernelmill.records.calibration import calibrate
 from kernelmill.records.campaign import Campaign, NewTask
 from kernelmill.records.candidate import Candidate, Origin
 from kernelmill.records.model_settings import PROMPT_TOKENS
-from kernelmill.records.proposal import Draft, Proposal
+from kernelmill.records.proposal import Draft, Proposal, Stage
+from kernelmill.records.target import backend_name
 from kernelmill.records.task import Task
 from kernelmill.records.verdict import (
     DeviceDiagnosis,
@@ -61,6 +63,10 @@ class Mill:
         history = StoredHistory(self.workspace, campaign, entry.task, one.id, number)
         return self.strategy.propose(one, history)
 
+    def without_methods(self, campaign: Campaign, one: Task) -> Proposal:
+        self.strategy = get_strategy(f"{STRATEGY},methods=0")
+        return self.propose(campaign, one)
+
     def attempt(
         self,
         campaign: Campaign,
@@ -81,7 +87,9 @@ class Mill:
             {"approach": approach} if approach else {},
             prediction,
         )
-        judged = verdict or make_verdict(ratio, one.id)
+        judged = msgspec.structs.replace(
+            verdict or make_verdict(ratio, one.id), backend=backend_name(proposal.backend)
+        )
         result = Result(proposal, Seconds(), draft, judged)
         self.workspace.complete(claim, result, observing(self.strategy))
 
@@ -226,3 +234,90 @@ def test_lessons_of_the_composer_are_readable_for_a_model(mill: Mill) -> None:
     mill.workspace.complete(claim, result, observing(mill.strategy))
     prompt = mill.prompt(campaign, second)
     assert "lanes=16" in prompt.user and "online_sum();" in prompt.user
+
+
+def test_a_solved_task_begins_with_refining_its_best(mill: Mill) -> None:
+    one = task("suite/softmax")
+    first = mill.campaign(one)
+    mill.attempt(first, one, SOFTMAX, 1.0)
+    mill.attempt(first, one, FUSED, 2.0)
+    mill.attempt(first, one, SLOWER, 0.5)
+    second = mill.campaign(one)
+    proposal = mill.propose(second, one)
+    assert proposal.stage is Stage.REFINE and proposal.parent is not None
+    assert proposal.parent.candidate.files == FUSED
+    prompt = mill.prompt(second, one)
+    assert FUSED["kernel.cpp"] in prompt.user
+    assert "+divide_again();" in prompt.user, "what was tried from there"
+    before = Memory(mill.workspace.database).statistics("cpp").count
+    mill.attempt(second, one, {**FUSED, "kernel.cpp": "vectors();\n"}, 4.0)
+    assert Memory(mill.workspace.database).statistics("cpp").count == before + 1, "a refinement"
+    skilled = get_strategy("skill").propose(
+        one, StoredHistory(mill.workspace, mill.campaign(one), 1, one.id, 1)
+    )
+    assert skilled.parent is not None
+    assert skilled.parent.candidate.files["kernel.cpp"] == "vectors();\n"
+
+
+def test_a_campaign_can_be_told_to_begin_anew(mill: Mill) -> None:
+    one = task("suite/softmax")
+    mill.attempt(mill.campaign(one), one, SOFTMAX, 1.0)
+    mill.strategy = get_strategy(f"{STRATEGY},start=campaign")
+    proposal = mill.propose(mill.campaign(one), one)
+    assert (proposal.stage, proposal.parent) == (Stage.DRAFT, None)
+
+
+def test_a_kernel_of_another_target_is_no_start(mill: Mill) -> None:
+    one = task("suite/softmax")
+    mill.attempt(mill.campaign(one, backend="pallas:v5e"), one, SOFTMAX, 1.0)
+    assert mill.propose(mill.campaign(one), one).parent is None
+
+
+def test_predictions_are_compared_with_what_came_of_them(mill: Mill) -> None:
+    one = task("suite/softmax")
+    campaign = mill.campaign(one)
+    assert "So far:" not in mill.prompt(campaign, one).user
+    mill.attempt(campaign, one, SOFTMAX, 1.0, prediction="2x eager, limited by memory")
+    mill.attempt(campaign, one, FUSED, 1.5, prediction="1.5x: one pass less")
+    mill.attempt(campaign, one, BROKEN, None, refused(), prediction="3 times as fast")
+    mill.attempt(campaign, one, SLOWER, 0.9, prediction="it will be better")
+    told = "3 predictions: 1 refused, 1 right to within a quarter; measured speed was 0.75 times"
+    assert f"So far: {told}" in mill.prompt(campaign, one).user
+    assert calibrate(mill.workspace.predictions()).predictions == 3
+
+
+SLOW_LOOP = 'extern "C" void run(float* x) { for (int i = 0; i < 9; ++i) x[i] = 0; }\n'
+
+
+def test_a_refinement_is_shown_a_method_that_the_rules_allow_with_its_code(mill: Mill) -> None:
+    one = task("suite/softmax")
+    campaign = mill.campaign(one)
+    serial = {"model.py": "import lib\n", "kernel.cpp": SLOW_LOOP}
+    mill.attempt(campaign, one, serial, 1.0)
+    proposal = mill.propose(campaign, one)
+    (method,) = [hint for hint in proposal.context if hint.kind == "skill"]
+    assert method.why is not None and "the rule cpp-one-thread allows it here" in method.why.reason
+    prompt = mill.prompt(campaign, one)
+    assert f"[item {method.item}, skill]" in prompt.user
+    assert "The method on another kernel:" in prompt.user
+    assert method.code is not None and method.code.diff.splitlines()[-1] in prompt.user
+    mill.attempt(campaign, one, {**serial, "kernel.cpp": "// " + SLOW_LOOP}, 0.5)
+    assert method.item is not None
+    values = Memory(mill.workspace.database).values([method.item], ValueRole.REFINE)
+    assert values[method.item, ""].visits == 1 and values[method.item, ""].value < 0
+    assert not [h for h in mill.without_methods(campaign, one).context if h.kind == "skill"]
+
+
+def test_skills_are_shown_with_what_was_experienced(mill: Mill) -> None:
+    first, second = task("suite/softmax"), task("suite/log_softmax")
+    campaign = mill.campaign(first, second)
+    mill.attempt(campaign, first, FUSED, 2.0)
+    history = StoredHistory(mill.workspace, campaign, 2, second.id, 1)
+    for strategy, seen in (
+        ("skill", True),
+        ("skill:long=off", False),
+        ("skill:experiences=0", False),
+    ):
+        proposal = get_strategy(strategy).propose(second, history)
+        text = prompt_for(opening_role(proposal), proposal, PROMPT_TOKENS).user
+        assert ("online_sum();" in text) == seen, strategy

@@ -127,8 +127,9 @@ def _next_proposal(
     number = len(attempts) + 1
     history = StoredHistory(found.workspace, found.campaign, found.task, task.id, number)
     if stage is Stage.DRAFT:
-        history.attempts = ()
-    if stage is Stage.REFINE and history.best is None:
+        history.attempts = history.earlier = ()
+    solved = history.best is not None or any(one.ratio is not None for one in history.earlier)
+    if stage is Stage.REFINE and not solved:
         raise UsageError(f"no attempt on {task.id} has passed yet: there is nothing to refine")
     chosen = get_strategy(strategy or found.campaign.settings.strategy)
     return chosen.propose(task, history)

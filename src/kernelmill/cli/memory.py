@@ -15,6 +15,7 @@ from kernelmill.memory.audit import AuditFinding, audit_memory, prune_memory
 from kernelmill.memory.embedding import EMBEDDERS, get_embedder
 from kernelmill.memory.summary import MemorySummary, best_items, summarise_memory
 from kernelmill.memory.transfer import export_memory, import_memory
+from kernelmill.records.calibration import calibrate
 from kernelmill.records.proposal import Credit, Hint
 from kernelmill.workspace import Workspace
 
@@ -60,6 +61,22 @@ def explain_memory(
     for hint in found.context:
         table.add_row(*_explained(hint, found.credit))
     console.print(table)
+
+
+@memory_app.command("predictions")
+def predictions_command(workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> None:
+    """Compare the speed that models expected of their kernels with what was measured."""
+    with Workspace(workspace) as opened:
+        predictions = opened.predictions()
+    table = folding_table(
+        "model", "predictions", "refused", "right to within a quarter", "measured over expected"
+    )
+    for model in sorted({one.model for one in predictions}):
+        found = calibrate(one for one in predictions if one.model == model)
+        share = "" if found.median is None else f"{found.median:.2f}"
+        counts = map(str, (found.predictions, found.refused, found.near))
+        table.add_row(escape(model) or "(no model)", *counts, share)
+    wide_console().print(table)
 
 
 @memory_app.command("audit")

@@ -166,8 +166,8 @@ class Retriever:
         return [item for item in memory.items(ids) if self._admits(item, query)][:most]
 
     def _admits(self, item: Item, query: Query) -> bool:
-        if item.category == ACQUITTED:
-            return False
+        if item.category == ACQUITTED or item.kind is ItemKind.SKILL:
+            return False  # methods are shown where the rules allow them, and nowhere else
         shared = self._settings.share == "all" or item.provenance.task == query.task
         return shared and query.useful(item)
 

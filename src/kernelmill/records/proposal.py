@@ -126,6 +126,8 @@ class Proposal(msgspec.Struct, frozen=True):
     """Number of the attempt within its task; set by the campaign loop."""
     model_scores: tuple[ModelScore, ...] = ()
     """Scores of the models so far, where there are several; set by the campaign loop."""
+    calibration: str = ""
+    """How the predictions of the campaign came out so far; empty where there are none."""
 
 
 class Credit(msgspec.Struct, frozen=True):

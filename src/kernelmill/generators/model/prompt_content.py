@@ -19,6 +19,7 @@ _LESSON, _OWN_ATTEMPT, _STEP = 1.0, 3.0, 4.0
 _FAMILY_KERNEL, _TASK_KERNEL, _OTHER_KERNEL = 8.0, 12.0, 4.0
 _EXAMPLE, _EXAMPLE_BESIDE_KERNELS = 8.0, 2.0
 _FIX, _CHANGE, _OWN_CHANGE, _EXCERPT = 6.0, 4.0, 3.0, 2.0
+_CASE = 4.0
 _CHAPTER, _POINT, _RETRIEVED_POINT = 10.0, 0.3, 3.0
 _LEAST_FACTOR = 0.2
 """An item that did harm so far is worth this share of a new one."""
@@ -59,6 +60,8 @@ class ChosenContent(NamedTuple):
     chapters: dict[str, str]
     example: Candidate | None
     steps: tuple[TrajectoryStep, ...]
+    case: str
+    """The code of the method that was planned."""
     left_out: tuple[str, ...]
 
     @property
@@ -89,8 +92,11 @@ class PromptContent:
         family: str,
         backend: str,
         shown_source: str = "",
+        case: str = "",
     ) -> None:
-        """`shown_source` is the digest of the candidate that the prompt shows in any case."""
+        """`shown_source` is the digest of the candidate that the prompt shows in any case; `case`
+        the code of the method that was planned."""
+        self._case = case
         self._hints = hints
         self._points = points
         self._example = example
@@ -122,6 +128,7 @@ class PromptContent:
             _chapters([one for n, one in enumerate(self._points) if _Slot("guide", n) in slots]),
             self._example if _Slot("example", 0) in slots else None,
             tuple(one for n, one in enumerate(self._steps) if _Slot("step", n) in slots),
+            self._case if _Slot("case", 0) in slots else "",
             tuple(left_out),
         )
 
@@ -152,6 +159,9 @@ class PromptContent:
             text = "".join(self._example.files.values())
             name = f"the example {self._example.name}"
             yield _Slot("example", 0), PromptPart(name, tokens_of(text) + _OVERHEAD, worth)
+        if self._case:
+            cost = tokens_of(self._case) + _OVERHEAD
+            yield _Slot("case", 0), PromptPart("the method's code case", cost, _CASE)
         for index, step in enumerate(self._steps):
             cost = tokens_of(step.plan + step.outcome) + _OVERHEAD
             worth = _STEP + index / (1 + len(self._steps))

@@ -33,7 +33,7 @@ from kernelmill.tasks.shown import shown_source
 
 CONTRACT = "contract"
 """The chapter of a guide that every prompt has."""
-_NOTHING = ChosenContent((), (), (), {}, None, (), ())
+_NOTHING = ChosenContent((), (), (), {}, None, (), "", ())
 _FENCE = re.compile(r"(`{3,})")
 
 
@@ -70,6 +70,7 @@ def prompt_for(
     facts = _facts(proposal.task, proposal.backend, guide) | {
         "parent": proposal.parent,
         "instruction": proposal.instruction,
+        "calibration": proposal.calibration,
         "guidance": guidance,
         "plan": plan,
         "diagnosis": diagnosis,
@@ -86,6 +87,7 @@ def prompt_for(
         family=proposal.task.family,
         backend=proposal.backend,
         shown_source="" if proposal.parent is None else proposal.parent.candidate.digest,
+        case=_code_case(proposal, plan) if role is ModelRole.OPTIMIZER else "",
     )
     return _fitted(role, facts, content, most_tokens)
 
@@ -106,6 +108,13 @@ def _fitted(
         if prompt.tokens <= most_tokens or not chosen:
             return prompt
         chosen = chosen[:-1]
+
+
+def _code_case(proposal: Proposal, plan: Plan | None) -> str:
+    """The code of the method that was planned."""
+    if proposal.guidance is None or plan is None:
+        return ""
+    return next((one.code for one in proposal.guidance.methods if one.name == plan.method), "")
 
 
 def _guide(
