@@ -16,6 +16,7 @@ from kernelmill.memory import Memory
 from kernelmill.memory.transfer import export_memory, import_memory
 from kernelmill.records.attempt import State
 from kernelmill.records.campaign import CampaignSettings, NewTask
+from kernelmill.records.model_settings import ModelSettings
 from kernelmill.records.verdict import Gate
 from kernelmill.strategies import get_strategy
 from kernelmill.workspace import Workspace
@@ -57,7 +58,16 @@ class Run(NamedTuple):
 class ExperimentRunner:
     """Runs experiments on one backend, with one judge and generators that all runs share."""
 
-    def __init__(self, backend: str, budget: int, rounds: int, threads: int, results: Path) -> None:
+    def __init__(
+        self,
+        backend: str,
+        budget: int,
+        rounds: int,
+        threads: int,
+        results: Path,
+        models: ModelSettings | None = None,
+    ) -> None:
+        self._models = models
         self.budget = budget
         self.backend = get_backend(backend)
         self.folder = results_of(results, backend)
@@ -70,7 +80,15 @@ class ExperimentRunner:
         entries = find_tasks(experiment.paths)
         return list(describe_tasks(self.judge, entries, self.backend.scale))
 
-    def run(self, experiment: Experiment, arm: Arm, tasks: list[NewTask], seed: int) -> Run:
+    def run(
+        self,
+        experiment: Experiment,
+        arm: Arm,
+        tasks: list[NewTask],
+        seed: int,
+        kept: Path | None = None,
+    ) -> Run:
+        """The run of an arm with a seed; `kept` is the file for what it has learned."""
         settings = CampaignSettings(
             experiment.paths, self._backend_name, arm.generator, arm.strategy, self.budget, seed,
             self.backend.scale, self.judge.settings.threads, compiled=False,
@@ -89,13 +107,14 @@ class ExperimentRunner:
             )
             run_campaign(workspace, campaign, components, RunLimits(), Watcher())
             if arm.name == _EXPORTED_ARM:
-                kept = memory_file(self.folder / experiment.name, seed)
+                kept = kept or memory_file(self.folder / experiment.name, seed)
+            if kept is not None:
                 export_memory(Memory(workspace.database), kept, experiment.name)
             return self._read(workspace)
 
     def _generator(self, name: str) -> Generator:
         if name not in self._generators:
-            self._generators[name] = get_generator(name)
+            self._generators[name] = get_generator(name, self._models if name == "model" else None)
         return self._generators[name]
 
     def _read(self, workspace: Workspace) -> Run:

@@ -11,15 +11,13 @@ from kernelmill.memory import Item, ItemKind, Memory, ValueRole
 from kernelmill.memory.items import FAILURE
 from kernelmill.memory.retrieval import Query, RetrievalSettings, Retriever
 from kernelmill.memory.values import ValueEstimate
-from kernelmill.records.attempt import Result, Seconds
-from kernelmill.records.candidate import Candidate, Origin
 from kernelmill.records.errors import UsageError
-from kernelmill.records.proposal import Draft, Hint, HintReason, Parent, Proposal, Stage
+from kernelmill.records.proposal import Credit, HintReason
 from kernelmill.strategies import get_strategy
 from kernelmill.strategies.value import ValueDriven
 from kernelmill.workspace import Workspace
-from memory.helpers import make_item, new_memory
-from samples import SETTINGS, make_task, make_verdict, new_tasks, observing
+from memory.helpers import attempt, by_kind, make_item, new_memory
+from samples import SETTINGS, new_tasks
 
 
 def anything(_item: Item) -> bool:
@@ -97,8 +95,34 @@ def test_practices_for_the_same_bottleneck_join_the_pool() -> None:
     assert shown(memory, query, shown=1) == ["block for the cache"]
 
 
+def test_only_the_ranking_differs_between_value_and_similarity() -> None:
+    """The pool is the same, items from anywhere included, and so are the random choices."""
+    memory = new_memory()
+    for n in range(20):
+        memory.add(make_item(f"unroll {n}", value=n / 20))
+    failure = partial(make_item, kind=ItemKind.EXPERIENCE, category=FAILURE, outcome=-1.0)
+    memory.add(failure("avoid it", value=1.5))
+    query = ask("pointwise unroll", bottleneck="memory")
+    whole = {"shown": 99, "pool": 1.0}
+    by_value = shown(memory, query, **whole)
+    by_similarity = shown(memory, query, rank="similarity", **whole)
+    assert sorted(by_value) == sorted(by_similarity)
+    assert by_value[0] == "avoid it" and by_similarity[-1] == "avoid it"
+    explored = [
+        [
+            hint.why.explored
+            for hint in Retriever(
+                RetrievalSettings(rank=rank, epsilon=0.5, epsilon_decay=1.0)  # type: ignore[arg-type]
+            ).retrieve(memory, query, random.Random(3))
+            if hint.why is not None
+        ]
+        for rank in ("value", "similarity")
+    ]
+    assert explored[0] == explored[1] and True in explored[0]
+
+
 def test_frequent_failures_join_the_pool() -> None:
-    """Where items are ranked by value, not where they are ranked by similarity."""
+    """Where they are ranked by similarity, too, but there they come last."""
     memory = new_memory()
     for n in range(20):
         memory.add(make_item(f"unroll {n}"))
@@ -154,45 +178,11 @@ def test_settings_are_read() -> None:
     assert (strategy.settings.rank, strategy.settings.shown) == ("similarity", 8)
 
 
-def attempt(
-    workspace: Workspace,
-    ratio: float | None,
-    *,
-    parent: Parent | None = None,
-    context: tuple[Hint, ...] = (),
-    message: str = "wrong",
-    **decisions: object,
-) -> Parent:
-    """One attempt of the only task, stored and learned from."""
-    campaign = workspace.campaign()
-    (entry,) = workspace.tasks(campaign)
-    assert entry.task is not None
-    claim = workspace.claim(campaign, entry.task)
-    assert claim is not None
-    stage = Stage.DRAFT if parent is None else Stage.REFINE
-    task = msgspec.structs.replace(make_task(), id=entry.name)
-    proposal = Proposal(task, "cpp", stage, 1, parent=parent, context=context)
-    candidate = Candidate({"model.py": f"# {decisions}"}, Origin.SHIPPED)
-    verdict = make_verdict(ratio)
-    if ratio is None:
-        feedback = msgspec.structs.replace(verdict.feedback[0], summary=message)
-        verdict = msgspec.structs.replace(verdict, feedback=(feedback,))
-    draft = Draft(candidate, decisions)  # type: ignore[arg-type]
-    stored = workspace.complete(
-        claim, Result(proposal, Seconds(), draft, verdict), observing(ValueDriven())
-    )
-    return Parent(stored.id, candidate, verdict, draft.decisions)
-
-
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
     opened = Workspace(tmp_path / "workspace", create=True)
     opened.create_campaign(msgspec.structs.replace(SETTINGS, budget=30), new_tasks("suite/task"))
     return opened
-
-
-def by_kind(workspace: Workspace, kind: ItemKind) -> list[Item]:
-    return [item for item in Memory(workspace.database).all_items() if item.kind is kind]
 
 
 def test_every_attempt_leaves_a_trace_and_experience(workspace: Workspace) -> None:
@@ -202,7 +192,7 @@ def test_every_attempt_leaves_a_trace_and_experience(workspace: Workspace) -> No
     attempt(workspace, 0.5, parent=first, lanes=128)
     assert len(by_kind(workspace, ItemKind.TRACE)) == 4
     failure, success, slower = by_kind(workspace, ItemKind.EXPERIENCE)
-    assert "correctness numerical" in failure.text and "Avoid: lanes=64" in failure.text
+    assert "correctness numerical" in failure.text and "Avoid: lanes=64" in failure.full_text
     assert "passed every gate" in success.text
     assert "only 0.50x as fast" in slower.text
     (practice,) = by_kind(workspace, ItemKind.PRACTICE)
@@ -240,6 +230,23 @@ def test_errors_that_differ_in_sizes_are_one_failure(workspace: Workspace) -> No
     wrong, inexact = by_kind(workspace, ItemKind.EXPERIENCE)
     assert (wrong.count, wrong.decisions) == (2, {"lanes": 64})
     assert inexact.count == 1
+
+
+@pytest.mark.parametrize(("unused", "share"), [("0.3", 0.3), ("0", 0.0), ("1.0", 1.0)])
+def test_what_was_used_has_the_credit(workspace: Workspace, unused: str, share: float) -> None:
+    """An item that did not reach the writer has none; that of unused ones is a setting."""
+    with workspace.writing() as transaction:
+        memory = Memory(transaction)
+        used, idle, left_out = (memory.add(make_item(name)) for name in ("used", "idle", "out"))
+    context = tuple(item.hint(HintReason("near")) for item in memory.items([used, idle, left_out]))
+    credit = Credit((used, idle), (used,))
+    strategy = get_strategy(f"value:unused={unused}")
+    attempt(workspace, 1.0, context=context, credit=credit, strategy=strategy, lanes=16)
+    values = memory.values([used, idle, left_out], ValueRole.DRAFT)
+    assert values[used, ""] == ValueEstimate(pytest.approx(0.1), 1)
+    assert values[idle, ""] == ValueEstimate(pytest.approx(0.1 * share), 1)
+    assert (left_out, "") not in values
+    assert workspace.attempts(workspace.campaign(), 1)[0].credit == credit
 
 
 def test_items_that_were_shown_are_rewarded(workspace: Workspace) -> None:

@@ -89,7 +89,7 @@ def test_metrics_of_a_device_come_from_its_profile() -> None:
     verdict = msgspec.structs.replace(make_verdict(2.0), backend="cuda", diagnosis=device)
     metrics = read_metrics(task(), candidate(""), verdict)
     assert metrics is not None and set(metrics) == set(backend_metrics("cuda"))
-    assert (metrics["dram_percent"], metrics["sm_percent"]) == (91.5, None)
+    assert (metrics["dram_percent"], metrics["arithmetic_percent"]) == (91.5, 10.0)
     assert metrics["registers"] == 256.0, "no value is beyond the declared limit"
     assert (metrics["kernel_launches"], metrics["hottest_share"]) == (3.0, 0.75)
     assert (metrics["spilled_bytes"], metrics["occupancy_percent"]) == (8.0, 50.0)

@@ -7,6 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from kernelmill.memory import Memory
+from kernelmill.memory.hints import hint_of
 from kernelmill.records.attempt import State
 from kernelmill.records.campaign import EventKind
 from kernelmill.records.proposal import Hint
@@ -132,3 +134,67 @@ def test_the_old_state_is_gone_and_nothing_refers_to_what_is_not_there(
             database.execute("UPDATE attempts SET state = 'planned'")
         assert one_column(database, "PRAGMA foreign_key_check") == []
         assert one_column(database, "PRAGMA integrity_check") == ["ok"]
+
+
+BEFORE_CODE = 8
+
+
+@pytest.fixture
+def memory_without_code(tmp_path: Path) -> Path:
+    """A draft, a faster child of it and a decline, with the items that version 8 made of them."""
+    with closing(migrate(tmp_path, BEFORE_CODE)) as database:
+        settings = msgspec.json.encode(SETTINGS).decode()
+        database.execute("INSERT INTO campaigns VALUES (1, 'then', ?)", [settings])
+        database.execute(
+            "INSERT INTO tasks VALUES (1, 'suite/task', 'd', ?)", [packed(make_task())]
+        )
+        for digest in ("slow", "fast"):
+            database.execute(
+                "INSERT INTO sources VALUES (?, ?)", [digest, packed({"a.py": digest})]
+            )
+        for attempt, state, parent, source in (
+            (1, "passed", None, "slow"),
+            (2, "passed", 1, "fast"),
+            (3, "declined", 1, None),
+        ):
+            database.execute(
+                "INSERT INTO attempts (id, campaign, task, number, state, owner, claimed_at, parent,"
+                " source) VALUES (?, 1, 1, ?, ?, 'gone', 'then', ?, ?)",
+                [attempt, attempt, state, parent, source],
+            )
+        database.execute(
+            "INSERT INTO calls VALUES (2, 1, 'optimizer', 'the-model', 1, 1, 0.0, 1.0, '', 0)"
+        )
+        for kind, text, category, attempt, source in (
+            ("practice", "fuse", "memory", 2, "fast"),
+            ("experience", "wrong: 3 elements. Avoid: lanes=64.", "failure", 1, "slow"),
+            ("experience", "declined: HTTP 503. Avoid: what this source did.", "failure", 3, None),
+        ):
+            database.execute(
+                "INSERT INTO items (kind, fingerprint, text, decisions, outcome, category, names,"
+                " task, family, backend, generator, imported_from, campaign, attempt, source,"
+                " subject, embedding, made_at, seen_at) VALUES (?, ?, ?, '{}', 0.5, ?, '[]', '', '',"
+                " 'cpp', 'model', '', 1, ?, ?, '', x'', 'then', 'then')",
+                [kind, text, text, category, attempt, source],
+            )
+    return tmp_path
+
+
+def test_items_get_the_code_of_their_attempts(memory_without_code: Path) -> None:
+    with Workspace(memory_without_code) as workspace:
+        memory = Memory(workspace.database)
+        practice, failure = memory.all_items()
+        assert (practice.change_from, practice.change_to) == ("slow", "fast")
+        assert practice.provenance.model == "the-model"
+        code = hint_of(memory, practice).code
+        assert code is not None and "+fast" in code.diff
+        assert failure.text == "wrong: 3 elements."
+        assert failure.change_to is None
+
+
+def test_what_a_decline_left_in_the_memory_is_removed(memory_without_code: Path) -> None:
+    with Workspace(memory_without_code) as workspace:
+        memory = Memory(workspace.database)
+        assert not any("503" in item.text for item in memory.all_items())
+        assert memory.removals == 1, "an index of the vectors is stale"
+        assert one_column(workspace.database, "PRAGMA foreign_key_check") == []

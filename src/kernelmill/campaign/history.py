@@ -5,10 +5,14 @@ from functools import cached_property
 from kernelmill.memory import Memory
 from kernelmill.memory.values import attempt_reward
 from kernelmill.records.attempt import Attempt, AttemptPlan
+from kernelmill.records.calibration import Calibration, calibrate
 from kernelmill.records.campaign import Campaign
 from kernelmill.records.proposal import ModelScore, Parent
 from kernelmill.strategies.base import History, seed_of
 from kernelmill.workspace import Workspace
+
+_MOST_EARLIER = 40
+"""Attempts of other campaigns on the task that a strategy may look at."""
 
 
 class StoredHistory(History):
@@ -21,11 +25,17 @@ class StoredHistory(History):
         self.number = number
         self.seed = attempt_seed(campaign, task_name, number)
         self.attempts = workspace.attempts(campaign, task)
+        found = workspace.attempts_elsewhere(campaign, task, _MOST_EARLIER)
+        self.earlier = tuple(attempt for attempt in found if attempt.is_judged)
         self.memory = Memory(workspace.database)
 
     @cached_property
     def model_scores(self) -> tuple[ModelScore, ...]:
         return model_scores(self._workspace, self._campaign)
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        return calibrate(self._workspace.predictions(self._campaign))
 
     def parent(self, attempt: Attempt) -> Parent:
         candidate = self._workspace.candidate(attempt)

@@ -296,6 +296,7 @@ def _known_decline(history: History, proposal: Proposal) -> str | None:
     if last is None or last.state != State.DECLINED:
         return None
     parent = None if proposal.parent is None else proposal.parent.attempt
-    asked = (proposal.stage, parent, proposal.context, proposal.instruction)
+    context = tuple(hint.without_code() for hint in proposal.context)
+    asked = (proposal.stage, parent, context, proposal.instruction)
     same = asked == (last.stage, last.parent, last.context, last.instruction)
     return last.reason if same else None

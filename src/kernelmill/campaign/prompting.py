@@ -22,7 +22,7 @@ from kernelmill.records.proposal import Proposal, Stage
 from kernelmill.records.task import Task
 from kernelmill.strategies import get_strategy
 from kernelmill.workspace import Workspace
-from kernelmill.workspace.database import FILE
+from kernelmill.workspace.database import FILE, copy_database
 
 
 class NextPrompt(NamedTuple):
@@ -52,7 +52,8 @@ def next_prompt(
     """The prompt of the next attempt. Raises UsageError where it does not fit `prompt_tokens`.
 
     History and memory come from the latest campaign of the workspace that has the task, or from
-    `campaign`; where the workspace has none, the prompt is that of a first attempt.
+    `campaign`; where the workspace has none, the prompt is that of a first attempt, with what other
+    tasks have left in the memory.
     """
     target = get_backend(backend)
     with Judge(target) as judge:
@@ -70,7 +71,10 @@ def next_prompt(
 def _campaign_with(
     task: Task, target: Backend, folder: Path, number: int | None
 ) -> Iterator[_CampaignWithTask]:
-    """The campaign of a workspace that has the task; else a new one in a temporary workspace."""
+    """The campaign of a workspace that has the task; else a new one, in a copy of the workspace.
+
+    Either way the memory is that of the workspace, and the workspace does not change.
+    """
     if (folder / FILE).is_file():
         with Workspace(folder) as workspace:
             for found in _campaigns_with(task, workspace):
@@ -79,8 +83,11 @@ def _campaign_with(
                     return
     if number is not None:
         raise UsageError(f"campaign {number} of {folder} does not have {task.id}")
-    with tempfile.TemporaryDirectory() as empty, Workspace(Path(empty), create=True) as workspace:
-        yield _new_campaign(task, target, workspace)
+    with tempfile.TemporaryDirectory() as copy:
+        if (folder / FILE).is_file():
+            copy_database(folder, Path(copy))
+        with Workspace(Path(copy), create=True) as workspace:
+            yield _new_campaign(task, target, workspace)
 
 
 def _campaigns_with(task: Task, workspace: Workspace) -> Iterator[_CampaignWithTask]:
@@ -93,7 +100,7 @@ def _campaigns_with(task: Task, workspace: Workspace) -> Iterator[_CampaignWithT
 
 
 def _new_campaign(task: Task, target: Backend, workspace: Workspace) -> _CampaignWithTask:
-    """A campaign at its beginning: its memory holds the backend's guide and nothing else."""
+    """A campaign at its beginning: the backend's guide joins the memory."""
     with workspace.writing() as transaction:
         seed_guide(Memory(transaction), target.target, target.guide())
     settings = CampaignSettings(
@@ -108,7 +115,9 @@ def _new_campaign(task: Task, target: Backend, workspace: Workspace) -> _Campaig
         compiled=False,
     )
     campaign = workspace.create_campaign(settings, [NewTask(task.id, task)])
-    return _CampaignWithTask(workspace, campaign, 1)
+    (entry,) = workspace.tasks(campaign)
+    assert entry.task is not None
+    return _CampaignWithTask(workspace, campaign, entry.task)
 
 
 def _next_proposal(
@@ -118,8 +127,9 @@ def _next_proposal(
     number = len(attempts) + 1
     history = StoredHistory(found.workspace, found.campaign, found.task, task.id, number)
     if stage is Stage.DRAFT:
-        history.attempts = ()
-    if stage is Stage.REFINE and history.best is None:
+        history.attempts = history.earlier = ()
+    solved = history.best is not None or any(one.ratio is not None for one in history.earlier)
+    if stage is Stage.REFINE and not solved:
         raise UsageError(f"no attempt on {task.id} has passed yet: there is nothing to refine")
     chosen = get_strategy(strategy or found.campaign.settings.strategy)
     return chosen.propose(task, history)

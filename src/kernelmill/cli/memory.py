@@ -15,7 +15,8 @@ from kernelmill.memory.audit import AuditFinding, audit_memory, prune_memory
 from kernelmill.memory.embedding import EMBEDDERS, get_embedder
 from kernelmill.memory.summary import MemorySummary, best_items, summarise_memory
 from kernelmill.memory.transfer import export_memory, import_memory
-from kernelmill.records.proposal import Hint
+from kernelmill.records.calibration import calibrate
+from kernelmill.records.proposal import Credit, Hint
 from kernelmill.workspace import Workspace
 
 memory_app = typer.Typer(
@@ -56,10 +57,26 @@ def explain_memory(
         found = opened.attempt(attempt)
     start = "nothing" if found.parent is None else f"attempt {found.parent}"
     console.print(f"attempt {found.id} ({found.stage}) started from {start}", highlight=False)
-    table = folding_table("item", "kind", "similarity", "value", "visits", "why", "text")
+    table = folding_table("item", "kind", "similarity", "value", "visits", "used", "why", "text")
     for hint in found.context:
-        table.add_row(*_explained(hint))
+        table.add_row(*_explained(hint, found.credit))
     console.print(table)
+
+
+@memory_app.command("predictions")
+def predictions_command(workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> None:
+    """Compare the speed that models expected of their kernels with what was measured."""
+    with Workspace(workspace) as opened:
+        predictions = opened.predictions()
+    table = folding_table(
+        "model", "predictions", "refused", "right to within a quarter", "measured over expected"
+    )
+    for model in sorted({one.model for one in predictions}):
+        found = calibrate(one for one in predictions if one.model == model)
+        share = "" if found.median is None else f"{found.median:.2f}"
+        counts = map(str, (found.predictions, found.refused, found.near))
+        table.add_row(escape(model) or "(no model)", *counts, share)
+    wide_console().print(table)
 
 
 @memory_app.command("audit")
@@ -124,14 +141,23 @@ def _counts(summary: MemorySummary) -> Table:
     return table
 
 
-def _explained(hint: Hint) -> tuple[str, ...]:
+def _explained(hint: Hint, credit: Credit | None) -> tuple[str, ...]:
     why = hint.why
     reason = "" if why is None else why.reason + (", explored" if why.explored else "")
     similarity = "" if why is None or why.similarity is None else f"{why.similarity:.2f}"
     value = "" if why is None or why.value is None else f"{why.value:+.2f}"
     visits = "" if why is None or why.value is None else str(why.visits)
     number = "" if hint.item is None else str(hint.item)
-    return (number, hint.kind, similarity, value, visits, reason, escape(_short(hint.text)))
+    used = _use(hint, credit)
+    return (number, hint.kind, similarity, value, visits, used, reason, escape(_short(hint.text)))
+
+
+def _use(hint: Hint, credit: Credit | None) -> str:
+    if credit is None or hint.item is None:
+        return ""
+    if hint.item not in credit.shown:
+        return "left out"
+    return "yes" if hint.item in credit.used else "no"
 
 
 def _print_findings(findings: list[AuditFinding], otherwise: str) -> None:

@@ -12,7 +12,7 @@ from kernelmill.judge.protocol import OutputTensor, TrialDone
 from kernelmill.judge.runner_handle import RunnerRaised
 from kernelmill.records.task import TensorSpec
 from kernelmill.records.tensors import Node
-from kernelmill.records.verdict import Feedback, Gate, Trial
+from kernelmill.records.verdict import LOST, Feedback, Gate, Trial
 from kernelmill.sandbox import SandboxCrashed, SandboxFailure, SandboxLimitExceeded, SandboxTimeout
 
 _ALLOWED_CALLS = frozenset(
@@ -143,6 +143,8 @@ def failure_feedback(
     if isinstance(failure, SandboxLimitExceeded):
         return Feedback(Gate.CORRECTNESS, f"limit-{failure.limit}", f"it went {failure}")
     if isinstance(failure, SandboxCrashed):
+        if failure.killed_from_outside:
+            return Feedback(Gate.CORRECTNESS, LOST, f"the runner {failure}")
         memory = failure.signal_name in ("SIGSEGV", "SIGBUS", "SIGABRT")
         hint = "check bounds, tails and alignment" if memory else ""
         return Feedback(Gate.CORRECTNESS, "crash", f"the runner {failure}", (), hint)

@@ -34,9 +34,11 @@ def audit_memory(memory: Memory) -> list[AuditFinding]:
     for value in memory.all_values():
         values[value.item].append(value)
     findings: list[AuditFinding] = []
-    first_of: dict[tuple[str, str, str], Item] = {}
+    first_of: dict[tuple[str, ...], Item] = {}
     for item in memory.all_items():
-        known = first_of.setdefault((item.kind, item.provenance.backend, item.text), item)
+        known = first_of.setdefault(
+            (item.kind, item.provenance.backend, item.full_text, *_sources(item)), item
+        )
         if known is not item:
             findings.append(AuditFinding(ItemFlaw.DUPLICATE, item, f"like item {known.id}"))
         if item.kind is not ItemKind.API:
@@ -51,6 +53,11 @@ def prune_memory(memory: Memory) -> list[AuditFinding]:
     if removed:
         memory.remove({one.item.id for one in removed})
     return removed
+
+
+def _sources(item: Item) -> tuple[str, ...]:
+    """What tells items of one text apart: a practice of a model has its change alone."""
+    return (item.change_from or "", item.change_to or "") if item.kind is ItemKind.PRACTICE else ()
 
 
 def _value_findings(item: Item, values: list[ItemValue]) -> list[AuditFinding]:

@@ -1,37 +1,31 @@
 """Extraction of memory items from a finished attempt."""
 
-import difflib
 import math
-import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from kernelmill.memory.embedding_text import decisions_text, task_text
+from kernelmill.memory.failure_evidence import FailureEvidence, failure_evidence
 from kernelmill.memory.items import (
     FAILURE,
+    SLOWER,
     SUCCESS,
     Item,
+    ItemEvidence,
     ItemKind,
+    Mended,
     NewItem,
     Provenance,
     ValueRole,
 )
 from kernelmill.records.attempt import Attempt, Result
-from kernelmill.records.candidate import Candidate
-from kernelmill.records.decisions import Decisions
+from kernelmill.records.decisions import APPROACH, Decisions
+from kernelmill.records.model_settings import WRITERS
 from kernelmill.records.proposal import REFUSED, Parent
+from kernelmill.records.source_diff import source_diff
 from kernelmill.records.verdict import MARGIN, Verdict
 
-_MOST_CHANGED_LINES = 40
 _FAILURE_VALUES = {ValueRole.DRAFT: 1.0, ValueRole.REFINE: 0.5}
 """Initial values of a failure: for drafting, it helps as much as a success."""
-_SIGNATURE_WORDS = 12
-"""Words of an error message that distinguish it from others."""
-
-
-class _Error(NamedTuple):
-    kind: str
-    message: str
 
 
 class ExtractedItems:
@@ -53,6 +47,7 @@ class ExtractedItems:
         self._passed = passed
         self._attempt = attempt
         self._result = result
+        self._candidate = None if result.draft is None else result.draft.candidate
         self._task = result.proposal.task
         self._parent = result.proposal.parent
         self._best_before = best_before
@@ -62,18 +57,22 @@ class ExtractedItems:
             family=self._task.family,
             backend=result.proposal.backend,
             generator=generator,
+            model=_writer(result),
             campaign=attempt.campaign,
             attempt=attempt.id,
         )
 
     def __iter__(self) -> Iterator[NewItem]:
         yield self._trace()
-        if self._attempt.ratio is None:
-            yield self._failure()
+        verdict = self._result.deciding
+        if verdict is not None and verdict.feedback:
+            yield self._failure(verdict)
+        elif verdict is None or self._attempt.ratio is None:
+            return  # a backend without a clock: it passed, and nothing says how fast it is
         elif self._best_before is None:
             yield self._first_success()
         elif self._parent is not None and self._parent.verdict.passed:
-            yield from self._change(self._attempt.ratio, self._parent)
+            yield from self._change(self._attempt.ratio, self._parent, verdict)
 
     @property
     def _baseline(self) -> str:
@@ -91,35 +90,43 @@ class ExtractedItems:
             outcome, text = REFUSED, attempt.reason
         gain = 0.0 if self._best_before is None else self._reward
         values = {ValueRole.DRAFT: 1.0, ValueRole.REFINE: outcome, ValueRole.START: gain}
+        verdict = self._result.deciding
+        diagnosis = "" if verdict is None else verdict.diagnosis_text
         return self._item(
             ItemKind.TRACE,
             f"{self._task.id} ({self._task.family}){_with_decisions(attempt.decisions)}: {text}",
             (self._task.digest, attempt.source or attempt.reason),
             decisions=attempt.decisions,
             outcome=outcome,
+            evidence=ItemEvidence(diagnosis_after=diagnosis),
             values=values if attempt.ratio is not None else {},
         )
 
-    def _failure(self) -> NewItem:
+    def _failure(self, verdict: Verdict) -> NewItem:
         """One item per cause. It blames the decisions that all failures of this cause share."""
-        error, evidence = _error(self._result.deciding, self._attempt.reason)
+        found = failure_evidence(verdict, self._candidate, self._parent)
         suspects = self._suspects()
-        identity: tuple[str, ...] = (FAILURE, error, _signature(evidence))
-        item = self._failure_item(suspects, identity, error, evidence)
+        item = self._failure_item(found, suspects, found.identity)
         before = self._find(item.fingerprint)
         if before is None:
             return item
+        mended = before.evidence.mended
+        if not before.decisions:
+            return self._failure_item(found, suspects, found.identity, mended)
         common = dict(before.decisions.items() & suspects.items())
-        if before.decisions and not common:
-            return self._failure_item(
-                suspects, (*identity, decisions_text(suspects)), error, evidence
-            )
-        return self._failure_item(common, identity, error, evidence)
+        if not common and suspects:
+            identity = (*found.identity, decisions_text(suspects))
+            return self._failure_item(found, suspects, identity)
+        return self._failure_item(found, common, found.identity, mended)
 
     def _suspects(self) -> Decisions:
-        """Decisions that may be the cause: without those that passed elsewhere, unless all did."""
+        """Decisions that may be the cause: without those that passed elsewhere, unless all did.
+
+        A model's description of its own kernel is never the cause.
+        """
         changed = self._changed() or self._attempt.decisions
-        passed = self._passed()
+        changed = {name: choice for name, choice in changed.items() if name != APPROACH}
+        passed = self._passed() if changed else []
         left = {
             name: choice
             for name, choice in changed.items()
@@ -128,16 +135,20 @@ class ExtractedItems:
         return left or changed
 
     def _failure_item(
-        self, suspects: Decisions, identity: tuple[str, ...], error: str, evidence: str
+        self,
+        found: FailureEvidence,
+        suspects: Decisions,
+        identity: tuple[str, ...],
+        mended: Mended = "",
     ) -> NewItem:
         return self._item(
             ItemKind.EXPERIENCE,
-            f"On {self._task.family} ({self._task.id}), {error}: {evidence}. Avoid: "
-            f"{decisions_text(suspects) or 'what this source did'}.",
+            f"On {self._task.family} ({self._task.id}), {found.error}: {found.summary}.",
             identity,
             decisions=suspects,
             outcome=REFUSED,
             category=FAILURE,
+            evidence=ItemEvidence(found.error, found.message, found.excerpt, mended),
             values=_FAILURE_VALUES,
         )
 
@@ -154,30 +165,34 @@ class ExtractedItems:
             values={ValueRole.DRAFT: 1.0},
         )
 
-    def _change(self, ratio: float, parent: Parent) -> Iterator[NewItem]:
+    def _change(self, ratio: float, parent: Parent, verdict: Verdict) -> Iterator[NewItem]:
         """The effect on latency of the difference to the parent."""
-        if parent.verdict.latency is None:
+        if parent.verdict.latency is None or self._candidate is None:
             return
         gain = ratio / parent.verdict.latency.over_baseline.ratio
+        diff = source_diff(parent.candidate.files, self._candidate.files)
+        if abs(gain - 1) <= MARGIN or not diff:
+            return
         change = self._changed()
-        if abs(gain - 1) <= MARGIN:
-            return
-        difference = decisions_text(change) or _difference(parent.candidate, self._result)
-        if not difference:
-            return
         outcome = math.tanh(math.log(gain))
         bottleneck = parent.verdict.latency.bottleneck
-        kind = ItemKind.PRACTICE if gain > 1 else ItemKind.EXPERIENCE
+        described = decisions_text(change) or "a change of the source"
         verb = "made it" if gain > 1 else "made it only"
         yield self._item(
-            kind,
-            f"On {self._task.family} ({self._task.id}), limited by {bottleneck}: {difference} "
+            ItemKind.PRACTICE if gain > 1 else ItemKind.EXPERIENCE,
+            f"On {self._task.family} ({self._task.id}), limited by {bottleneck}: {described} "
             f"{verb} {gain:.2f}x as fast.",
-            ("change", self._task.family, difference),
+            ("change", self._task.family, decisions_text(change) or diff),
             decisions=change,
             outcome=outcome,
-            category=bottleneck if gain > 1 else "slower",
+            category=bottleneck if gain > 1 else SLOWER,
+            evidence=ItemEvidence(
+                gain=gain,
+                diagnosis_before=parent.verdict.diagnosis_text,
+                diagnosis_after=verdict.diagnosis_text,
+            ),
             values={ValueRole.REFINE: outcome} if gain > 1 else {},
+            changes=parent,
         )
 
     def _changed(self) -> Decisions:
@@ -200,18 +215,25 @@ class ExtractedItems:
         decisions: Decisions,
         outcome: float,
         category: str = "",
+        evidence: ItemEvidence | None = None,
         values: dict[ValueRole, float] | None = None,
+        changes: Parent | None = None,
     ) -> NewItem:
+        evidence = evidence or ItemEvidence()
+        about = f"{decisions_text(decisions)} {category} {evidence.error} {evidence.message}"
         return NewItem(
             kind,
             text,
-            f"{task_text(self._task)} {decisions_text(decisions)} {category}",
+            f"{task_text(self._task)} {about.strip()}",
             self._provenance,
             identity,
             decisions,
             outcome,
             category,
             source=self._attempt.source,
+            change_from=None if changes is None else changes.candidate.digest,
+            change_to=None if changes is None else self._attempt.source,
+            evidence=evidence,
             values=values or {},
         )
 
@@ -223,33 +245,11 @@ def bottleneck_of(parent: Parent | None) -> str:
     return parent.verdict.latency.bottleneck
 
 
-def _error(verdict: Verdict | None, reason: str) -> _Error:
-    """The class of a failure, and its message."""
-    if verdict is None or not verdict.feedback:
-        return _Error("declined", reason)
-    first = verdict.feedback[0]
-    return _Error(f"{first.gate} {first.kind}", first.summary)
-
-
-def _signature(evidence: str) -> str:
-    """The first words of a message without its numbers: equal for errors that differ in sizes."""
-    return " ".join(re.findall(r"[A-Za-z_]+", evidence)[:_SIGNATURE_WORDS])
+def _writer(result: Result) -> str:
+    """Name of the model that wrote the candidate: the last that answered in a writing role."""
+    writers = [call.model for call in result.calls if call.role in WRITERS]
+    return writers[-1] if writers else ""
 
 
 def _with_decisions(decisions: Decisions) -> str:
     return f" with {decisions_text(decisions)}" if decisions else ""
-
-
-def _difference(parent: Candidate, result: Result) -> str:
-    """Changed lines of the source, for candidates without decisions to compare."""
-    if result.draft is None:
-        return ""
-    lines: list[str] = []
-    for name, text in result.draft.candidate.files.items():
-        before = parent.files.get(name, "").splitlines()
-        lines += [
-            line
-            for line in difflib.unified_diff(before, text.splitlines(), name, name, "", "", 0, "")
-            if not line.startswith(("---", "+++", "@@"))
-        ]
-    return "\n".join(lines[:_MOST_CHANGED_LINES])

@@ -3,17 +3,23 @@
 import enum
 import hashlib
 import re
+from typing import Literal
 
 import msgspec
 
+from kernelmill.memory.embedding_text import decisions_text
 from kernelmill.memory.values import ValueEstimate
 from kernelmill.records.decisions import Decisions
-from kernelmill.records.proposal import REFUSED, Hint, HintReason
+from kernelmill.records.proposal import REFUSED, Hint, HintCode, HintReason
 
 SUCCESS = "success"
 """Category of the experience of a first success."""
 FAILURE = "failure"
 """Category of the experience of refusals."""
+SLOWER = "slower"
+"""Category of the experience of changes that made a kernel slower."""
+ACQUITTED = "acquitted"
+"""Category of a failure whose source passed later. It is shown no more."""
 
 
 class ItemKind(enum.StrEnum):
@@ -43,9 +49,33 @@ class Provenance(msgspec.Struct, frozen=True):
     family: str = ""
     backend: str = ""
     generator: str = ""
+    model: str = ""
+    """Name of the model that wrote the candidate; empty where none did."""
     campaign: int | None = None
     attempt: int | None = None
     imported_from: str = ""
+
+
+Mended = Literal["", "further", "passed"]
+"""Whether a failure was mended: a change got past it to a later gate, or passed."""
+
+
+class ItemEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is known of the code that an item is about."""
+
+    error: str = ""
+    """Class of a failure: gate and kind."""
+    message: str = ""
+    """Message of a failure, without its numbers and paths."""
+    excerpt: str = ""
+    """The lines that a failure is about."""
+    mended: Mended = ""
+    gain: float | None = None
+    """Speed after a change, as a multiple of that before it."""
+    diagnosis_before: str = ""
+    diagnosis_after: str = ""
+    summary: str = ""
+    """What a summariser wrote about it."""
 
 
 class NewItem(msgspec.Struct, frozen=True):
@@ -64,6 +94,10 @@ class NewItem(msgspec.Struct, frozen=True):
     """Identifiers it is about: API names in code, or the name of a method."""
     source: str | None = None
     """Digest of the candidate's files."""
+    change_from: str | None = None
+    change_to: str | None = None
+    """Digests of the sources before and after the change that it is about."""
+    evidence: ItemEvidence = ItemEvidence()
     values: dict[ValueRole, float] = {}
     """Initial values."""
     imported_fingerprint: str = ""
@@ -73,8 +107,12 @@ class NewItem(msgspec.Struct, frozen=True):
     def fingerprint(self) -> str:
         if self.imported_fingerprint:
             return self.imported_fingerprint
-        parts = "\0".join((self.kind, self.provenance.backend, *self.identity))
-        return hashlib.sha256(parts.encode()).hexdigest()[:32]
+        return item_fingerprint(self.kind, self.provenance.backend, self.identity)
+
+
+def item_fingerprint(kind: ItemKind, backend: str, identity: tuple[str, ...]) -> str:
+    parts = "\0".join((kind, backend, *identity))
+    return hashlib.sha256(parts.encode()).hexdigest()[:32]
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -93,6 +131,11 @@ class Item(msgspec.Struct, frozen=True):
     """How often it occurred."""
     made_at: str
     seen_at: str
+    change_from: str | None = None
+    change_to: str | None = None
+    """Digests of the sources before and after the change that it is about: what made a kernel
+    faster or slower, or what mended a failure."""
+    evidence: ItemEvidence = ItemEvidence()
 
     @property
     def level_of(self) -> str:
@@ -100,17 +143,29 @@ class Item(msgspec.Struct, frozen=True):
         is_level = self.kind is ItemKind.TRACE or self.category == SUCCESS
         return self.provenance.task if is_level and (self.outcome or 0.0) > REFUSED else ""
 
-    def hint(self, why: HintReason | None = None) -> Hint:
+    def hint(self, why: HintReason | None = None, code: HintCode | None = None) -> Hint:
         return Hint(
             self.kind,
-            self.text,
+            self.full_text,
             self.id,
             self.decisions,
             self.outcome,
             self.level_of,
             self.count,
             why,
+            self.provenance.task,
+            self.provenance.family,
+            self.provenance.backend,
+            code,
         )
+
+    @property
+    def full_text(self) -> str:
+        """Its text, with what a failure is blamed on now."""
+        text = self.evidence.summary or self.text
+        if self.category == FAILURE and self.decisions:
+            return f"{text} Avoid: {decisions_text(self.decisions)}."
+        return text
 
 
 class ItemValue(msgspec.Struct, frozen=True):

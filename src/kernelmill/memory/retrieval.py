@@ -1,13 +1,14 @@
 """Retrieval: a pool of similar items, of which those of highest value are shown."""
 
 import random
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
 
-from kernelmill.memory.index import Neighbour, VectorIndex
-from kernelmill.memory.items import FAILURE, Item, ItemKind, ValueRole
+from kernelmill.memory.hints import hint_of
+from kernelmill.memory.index import VectorIndex
+from kernelmill.memory.items import ACQUITTED, FAILURE, Item, ItemKind, ValueRole, identifiers
 from kernelmill.memory.store import Memory
 from kernelmill.memory.values import ValueEstimate, exploration_bonus, shrunk_value
 from kernelmill.records.proposal import Hint, HintReason
@@ -37,6 +38,7 @@ class RetrievalSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     patience: int = 3
     """Attempts without progress after which lambda doubles."""
     rank: Literal["value", "similarity"] = "value"
+    """What the pool is ranked by. Pool, epsilon and all else are the same for both."""
     share: Literal["all", "task"] = "all"
     """Whether items of other tasks are shown."""
     values: Literal["overall", "family"] = "overall"
@@ -70,14 +72,26 @@ class Query(NamedTuple):
     """Attempts since the task last made progress."""
     useful: Callable[[Item], bool]
     """Whether an item says anything new here."""
+    failure: str = ""
+    """Fingerprint of the failure that is to be repaired; empty where there is none."""
+
+
+class _Pooled(NamedTuple):
+    item: Item
+    similarity: float
+    joined: str = ""
+    """Why it is in the pool whatever its similarity; empty where it is similar."""
 
 
 class _Scored(NamedTuple):
     rank: tuple[float, float]
-    neighbour: Neighbour | None
-    """None where the item joined the pool whatever its similarity."""
-    item: Item
+    pooled: _Pooled
     value: ValueEstimate
+
+
+class _Chosen(NamedTuple):
+    item: Item
+    why: HintReason
 
 
 class Retriever:
@@ -89,8 +103,12 @@ class Retriever:
 
     def retrieve(self, memory: Memory, query: Query, rng: random.Random) -> list[Hint]:
         """Items with values, the highest first; then facts of the guide, which have none."""
-        chosen = self._choose(self._pool(memory, query), query, rng)
-        facts = memory.api_facts(query.backend, query.names, query.chapter)[:_MOST_API]
+        chosen = [
+            hint_of(memory, item, why)
+            for item, why in self._choose(self._pool(memory, query), query, rng)
+        ]
+        names = {*query.names, *_names_in_code(chosen)}
+        facts = memory.api_facts(query.backend, names, query.chapter)[:_MOST_API]
         return [*chosen, *(fact.hint(_FACT) for fact in facts)]
 
     def _pool(self, memory: Memory, query: Query) -> list[_Scored]:
@@ -99,23 +117,47 @@ class Retriever:
         growth = 2.0 ** (query.stale // settings.patience)
         size = round(settings.shown * min(settings.most_pool, settings.pool * growth))
         (vector,) = memory.embedder.embed([query.text])
-        neighbours = {one.item: one for one in self._index.search(vector, _OVERSAMPLING * size)}
-        items = [item for item in memory.items(neighbours) if self._admits(item, query)][:size]
-        if settings.rank == "value":
-            items += self._frequent_or_solved(memory, query, {item.id for item in items})
-        return self._scored(memory, items, neighbours, query)
+        near = {one.item: one for one in self._index.search(vector, _OVERSAMPLING * size)}
+        items = [item for item in memory.items(near) if self._admits(item, query)][:size]
+        joining = {one.item.id: one for one in self._joining(memory, query)}
+        pool = [
+            joining.pop(item.id, _Pooled(item, 0.0))._replace(similarity=near[item.id].similarity)
+            for item in items
+        ]
+        joined = list(joining.values())
+        if joined:
+            vectors = memory.embedder.embed([one.item.subject for one in joined])
+            pool += [
+                one._replace(similarity=float(similarity))
+                for one, similarity in zip(joined, vectors @ vector, strict=True)
+            ]
+        return self._scored(memory, pool, query)
 
-    def _frequent_or_solved(self, memory: Memory, query: Query, known: set[int]) -> list[Item]:
-        """Items that join the pool whatever their similarity."""
-        found = self._most_frequent(memory, query, ItemKind.EXPERIENCE, FAILURE, _MOST_FAILURES)
+    def _joining(self, memory: Memory, query: Query) -> Iterator[_Pooled]:
+        """Items that join the pool whatever their similarity, each once."""
+        found: dict[int, _Pooled] = {}
+        for reason, items in self._from_anywhere(memory, query):
+            for item in items:
+                if self._admits(item, query):
+                    found.setdefault(item.id, _Pooled(item, 0.0, reason))
+        yield from found.values()
+
+    def _from_anywhere(self, memory: Memory, query: Query) -> Iterator[tuple[str, list[Item]]]:
+        if query.failure:
+            same = memory.find(query.failure)
+            yield "the same error, elsewhere", [] if same is None else [same]
         if query.role is ValueRole.DRAFT:
             ids = memory.fastest_traces(query.task, query.backend, _MOST_SOLUTIONS)
-            found += [item for item in memory.items(ids) if self._admits(item, query)]
+            yield "passed for this task before", memory.items(ids)
+        frequent = self._most_frequent(memory, query, ItemKind.EXPERIENCE, FAILURE, _MOST_FAILURES)
+        yield "refused often on this backend", frequent
         if query.bottleneck:
-            found += self._most_frequent(
-                memory, query, ItemKind.PRACTICE, query.bottleneck, _MOST_PRACTICES
+            yield (
+                "improved the same bottleneck",
+                self._most_frequent(
+                    memory, query, ItemKind.PRACTICE, query.bottleneck, _MOST_PRACTICES
+                ),
             )
-        return [item for item in found if item.id not in known]
 
     def _most_frequent(
         self, memory: Memory, query: Query, kind: ItemKind, category: str, most: int
@@ -124,25 +166,24 @@ class Retriever:
         return [item for item in memory.items(ids) if self._admits(item, query)][:most]
 
     def _admits(self, item: Item, query: Query) -> bool:
+        if item.category == ACQUITTED or item.kind is ItemKind.SKILL:
+            return False  # methods are shown where the rules allow them, and nowhere else
         shared = self._settings.share == "all" or item.provenance.task == query.task
         return shared and query.useful(item)
 
-    def _scored(
-        self, memory: Memory, items: Sequence[Item], neighbours: dict[int, Neighbour], query: Query
-    ) -> list[_Scored]:
-        known = memory.values([item.id for item in items], query.role)
+    def _scored(self, memory: Memory, pool: Sequence[_Pooled], query: Query) -> list[_Scored]:
+        known = memory.values([one.item.id for one in pool], query.role)
         scored = []
-        for item in items:
+        for one in pool:
+            item = one.item
             value = self._value(known, item.id, query.family)
-            neighbour = neighbours.get(item.id)
-            similarity = 0.0 if neighbour is None else neighbour.similarity
-            if item.kind is ItemKind.TRACE and item.provenance.task == query.task:
-                similarity = 1.0
+            own = item.kind is ItemKind.TRACE and item.provenance.task == query.task
+            similarity = 1.0 if own else one.similarity
             score = value.value + exploration_bonus(value.visits, self._settings.optimism)
             by_value = self._settings.rank == "value"
             rank = (score, similarity) if by_value else (similarity, score)
-            scored.append(_Scored(rank, neighbour, item, value))
-        return sorted(scored, key=lambda one: (one.rank, -one.item.id), reverse=True)
+            scored.append(_Scored(rank, one, value))
+        return sorted(scored, key=lambda one: (one.rank, -one.pooled.item.id), reverse=True)
 
     def _value(
         self, known: dict[tuple[int, str], ValueEstimate], item: int, family: str
@@ -155,26 +196,26 @@ class Retriever:
             shrunk_value(own, overall, self._settings.family_prior), overall.visits
         )
 
-    def _choose(self, pool: list[_Scored], query: Query, rng: random.Random) -> list[Hint]:
+    def _choose(self, pool: list[_Scored], query: Query, rng: random.Random) -> list[_Chosen]:
         settings = self._settings
-        by_value = settings.rank == "value"
-        epsilon = settings.epsilon * settings.epsilon_decay**query.attempts if by_value else 0.0
-        hints: list[Hint] = []
-        while pool and len(hints) < settings.shown:
+        epsilon = settings.epsilon * settings.epsilon_decay**query.attempts
+        chosen: list[_Chosen] = []
+        while pool and len(chosen) < settings.shown:
             explored = rng.random() < epsilon
-            one = pool.pop(rng.randrange(len(pool)) if explored else 0)
-            similarity = None if one.neighbour is None else one.neighbour.similarity
-            if similarity is not None:
-                reason = f"similar, by {settings.rank}"
-            elif one.item.category == FAILURE:
-                reason = "refused often on this backend"
-            elif one.item.kind is ItemKind.TRACE:
-                reason = "passed for this task before"
-            else:
-                reason = "improved the same bottleneck"
-            why = HintReason(reason, similarity, one.value.value, one.value.visits, explored)
-            hints.append(one.item.hint(why))
-        return hints
+            (item, similarity, joined), value = pool.pop(
+                rng.randrange(len(pool)) if explored else 0
+            )[1:]
+            reason = joined or f"similar, by {settings.rank}"
+            why = HintReason(reason, similarity, value.value, value.visits, explored)
+            chosen.append(_Chosen(item, why))
+        return chosen
+
+
+def _names_in_code(hints: Sequence[Hint]) -> set[str]:
+    """Identifiers in the code of hints: facts about these are shown."""
+    codes = [hint.code for hint in hints if hint.code is not None]
+    texts = [text for code in codes for text in (*code.files.values(), code.diff, code.excerpt)]
+    return set(identifiers("\n".join(texts)))
 
 
 def choose_start(

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kernelmill.memory.embedding import Vectors
-from kernelmill.memory.items import Item, ItemKind, NewItem, Provenance
+from kernelmill.memory.items import Item, ItemEvidence, ItemKind, NewItem, Provenance
 from kernelmill.records.decisions import Decisions
+from kernelmill.storage.packing import packed, unpacked
 
 _STORED = np.float16
 """The type of stored vectors: half the size, and exact enough to compare them."""
@@ -52,6 +53,9 @@ def item_of(row: sqlite3.Row) -> Item:
         category=row["category"],
         names=msgspec.json.decode(row["names"], type=tuple[str, ...]),
         source=row["source"],
+        change_from=row["change_from"],
+        change_to=row["change_to"],
+        evidence=evidence_of(row["evidence"]),
         count=row["count"],
         made_at=row["made_at"],
         seen_at=row["seen_at"],
@@ -68,11 +72,23 @@ def item_columns(new: NewItem, vector: npt.NDArray[np.float32]) -> dict[str, Any
         "category": new.category,
         "names": json_text(new.names),
         "source": new.source,
+        "change_from": new.change_from,
+        "change_to": new.change_to,
+        "evidence": packed_evidence(new.evidence),
         "subject": new.subject,
         "embedding": packed_vector(vector),
         "now": datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"),
         **msgspec.structs.asdict(new.provenance),
     }
+
+
+def packed_evidence(evidence: ItemEvidence) -> bytes | None:
+    """None for an item without any."""
+    return None if evidence == ItemEvidence() else packed(evidence)
+
+
+def evidence_of(body: bytes | None) -> ItemEvidence:
+    return ItemEvidence() if body is None else unpacked(body, ItemEvidence)
 
 
 def packed_vector(vector: npt.NDArray[np.float32]) -> bytes:

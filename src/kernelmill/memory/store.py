@@ -13,13 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from kernelmill.memory.embedding import Embedder, HashedWords, get_embedder
-from kernelmill.memory.items import Item, ItemKind, ItemValue, NewItem, ValueRole
+from kernelmill.memory.items import Item, ItemEvidence, ItemKind, ItemValue, NewItem, ValueRole
 from kernelmill.memory.rows import (
     StoredVectors,
     VectorSnapshot,
     item_columns,
     item_of,
     json_text,
+    packed_evidence,
     packed_vector,
     unpacked_vectors,
 )
@@ -143,6 +144,26 @@ class Memory:
             self._run("add_source", digest=digest, files=packed(files))
             return digest
         return None
+
+    def set_change(
+        self, item: int, change_from: str | None, change_to: str | None, evidence: ItemEvidence
+    ) -> None:
+        """Set the change that an item is about, and its evidence. The sources are stored."""
+        self._run(
+            "set_change",
+            item=item,
+            change_from=change_from,
+            change_to=change_to,
+            evidence=packed_evidence(evidence),
+        )
+
+    def set_blame(self, item: int, decisions: Decisions) -> None:
+        """Set the decisions that a failure is blamed on."""
+        self._run("set_blame", item=item, decisions=json_text(decisions))
+
+    def acquit_source(self, backend: str, task: str, source: str) -> None:
+        """Withdraw the failures of a source on a task that has passed since."""
+        self._run("acquit_source", backend=backend, task=task, source=source)
 
     def remove(self, ids: Iterable[int]) -> None:
         self._run("remove_items", ids=json_text(list(ids)))

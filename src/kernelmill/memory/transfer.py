@@ -34,8 +34,10 @@ class Header(msgspec.Struct, frozen=True):
 class ExportedItem(msgspec.Struct, frozen=True):
     item: Item
     values: tuple[ItemValue, ...]
-    files: dict[str, str]
-    """Source files of the item's candidate; empty where it has none."""
+    files: dict[str, str] = {}
+    """Source files of the item's candidate, as earlier versions wrote them."""
+    sources: dict[str, dict[str, str]] = {}
+    """Sources that it names and that no earlier line has, by digest."""
 
 
 class Imported(NamedTuple):
@@ -60,16 +62,24 @@ def _write(memory: Memory, path: Path, name: str, without: tuple[str, ...]) -> i
     for value in memory.all_values():
         values[value.item].append(value)
     count = 0
+    written: set[str] = set()
     with gzip.open(path, "wb") as file:
         file.write(_json_line(Header(_FORMAT, name, memory.all_statistics())))
         for item in memory.all_items():
             task = item.provenance.task
             if item.kind is ItemKind.API or any(fnmatch(task, one) for one in without):
                 continue
-            line = ExportedItem(item, tuple(values[item.id]), memory.source_files(item.source))
-            file.write(_json_line(line))
+            sources = _sources(memory, item, written)
+            written |= sources.keys()
+            file.write(_json_line(ExportedItem(item, tuple(values[item.id]), sources=sources)))
             count += 1
     return count
+
+
+def _sources(memory: Memory, item: Item, written: set[str]) -> dict[str, dict[str, str]]:
+    named = {one for one in (item.source, item.change_from, item.change_to) if one is not None}
+    found = {one: memory.source_files(one) for one in sorted(named - written)}
+    return {digest: files for digest, files in found.items() if files}
 
 
 def import_memory(memory: Memory, path: Path) -> Imported:
@@ -110,6 +120,10 @@ def _read(memory: Memory, path: Path) -> Imported:
 
 def _new_item(line: ExportedItem, name: str, memory: Memory) -> NewItem:
     item = line.item
+    if item.source is not None:
+        memory.add_source(item.source, line.files)
+    for digest, files in line.sources.items():
+        memory.add_source(digest, files)
     provenance = msgspec.structs.replace(
         item.provenance,
         campaign=None,
@@ -126,9 +140,16 @@ def _new_item(line: ExportedItem, name: str, memory: Memory) -> NewItem:
         item.outcome,
         item.category,
         item.names,
-        memory.add_source(item.source, line.files),
+        _stored(memory, item.source),
+        _stored(memory, item.change_from),
+        _stored(memory, item.change_to),
+        item.evidence,
         imported_fingerprint=item.fingerprint,
     )
+
+
+def _stored(memory: Memory, source: str | None) -> str | None:
+    return source if memory.source_files(source) else None
 
 
 def _merge_values(memory: Memory, item: int, values: tuple[ItemValue, ...]) -> None:

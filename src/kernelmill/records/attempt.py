@@ -8,8 +8,8 @@ import msgspec
 from kernelmill.records.decisions import Decisions
 from kernelmill.records.guidance import Diagnosis, Guidance, Plan
 from kernelmill.records.model_calls import ModelCall
-from kernelmill.records.proposal import Draft, Hint, Proposal, Stage
-from kernelmill.records.verdict import Verdict
+from kernelmill.records.proposal import Credit, Draft, Hint, Proposal, Stage
+from kernelmill.records.verdict import LOST, Verdict
 
 
 class State(enum.StrEnum):
@@ -111,6 +111,16 @@ class Attempt(msgspec.Struct, frozen=True):
     decisions: Decisions
     context: tuple[Hint, ...]
     done_at: str
+    credit: Credit | None = None
+    """Items of the context that reached the writer, and those that it used; None: it is unknown."""
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether its candidate passed or was refused for what it is. A decline says nothing of a
+        kernel, and neither does a runner that was lost."""
+        _, _, reason = self.reason.partition(": ")
+        lost = self.state is State.REFUSED and reason.startswith(f"{LOST}: ")
+        return self.state is not State.DECLINED and not lost
 
 
 class AttemptPlan(msgspec.Struct, frozen=True):

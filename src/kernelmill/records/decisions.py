@@ -8,6 +8,9 @@ Decisions = dict[str, Choice]
 Choices = Mapping[str, Sequence[Choice]]
 """Choices of each open decision, the default first."""
 
+APPROACH = "approach"
+"""The decision that holds a model's own description of its kernel; no catalogue has it."""
+
 
 class Decision(NamedTuple):
     """Choices of one decision, and what it is about."""

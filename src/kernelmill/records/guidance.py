@@ -23,6 +23,9 @@ class Method(msgspec.Struct, frozen=True):
     """Id of its item in the memory, under the rule that allows it here."""
     tried: str = ""
     """Its result on this task so far: tried again only with a stated difference. Empty: untried."""
+    code: str = ""
+    """Its code case: the change that carries it out, or a kernel that has it. Not stored with an
+    attempt: the skill library has it."""
 
 
 class TrajectoryStep(msgspec.Struct, frozen=True):
@@ -51,6 +54,11 @@ class Guidance(msgspec.Struct, frozen=True):
     forbidden: dict[str, str]
     """Methods that must not be used here, with the reason for each."""
     trajectory: tuple[TrajectoryStep, ...] = ()
+
+    def without_code(self) -> "Guidance":
+        """The guidance as it is stored."""
+        methods = tuple(msgspec.structs.replace(method, code="") for method in self.methods)
+        return msgspec.structs.replace(self, methods=methods)
 
 
 class Plan(msgspec.Struct, frozen=True):

@@ -35,6 +35,27 @@ class HintReason(msgspec.Struct, frozen=True):
     """Whether it was chosen at random, to explore, and not for its value."""
 
 
+class HintCode(msgspec.Struct, frozen=True):
+    """Code of a hint, with the evidence for it.
+
+    It is not stored with an attempt: the item, or the attempt, that the hint is about has it.
+    """
+
+    source: str = ""
+    """Digest of the files, or of the files after the change."""
+    files: dict[str, str] = {}
+    """A candidate that passed, in full."""
+    diff: str = ""
+    """A change of a candidate."""
+    effect: str = ""
+    """What came of the change, in a few words."""
+    excerpt: str = ""
+    """The lines that a refusal is about."""
+    diagnosis_before: str = ""
+    diagnosis_after: str = ""
+    """What limited the kernel, before the change and after it."""
+
+
 class Hint(msgspec.Struct, frozen=True):
     """One piece of context for a generator."""
 
@@ -56,6 +77,16 @@ class Hint(msgspec.Struct, frozen=True):
     cases: int = 1
     """Number of observations behind the outcome."""
     why: HintReason | None = None
+    task: str = ""
+    """Name of the task it was learned on; empty where it was learned on none."""
+    family: str = ""
+    backend: str = ""
+    """The target it was learned on; empty where it is the target of the proposal."""
+    code: HintCode | None = None
+
+    def without_code(self) -> "Hint":
+        """The hint as it is stored."""
+        return self if self.code is None else msgspec.structs.replace(self, code=None)
 
 
 class Parent(msgspec.Struct, frozen=True):
@@ -95,6 +126,15 @@ class Proposal(msgspec.Struct, frozen=True):
     """Number of the attempt within its task; set by the campaign loop."""
     model_scores: tuple[ModelScore, ...] = ()
     """Scores of the models so far, where there are several; set by the campaign loop."""
+    calibration: str = ""
+    """How the predictions of the campaign came out so far; empty where there are none."""
+
+
+class Credit(msgspec.Struct, frozen=True):
+    """Items of a proposal's context that reached the writer, and those that the candidate uses."""
+
+    shown: tuple[int, ...]
+    used: tuple[int, ...]
 
 
 class Draft(msgspec.Struct, frozen=True):
@@ -107,6 +147,8 @@ class Draft(msgspec.Struct, frozen=True):
     plan: Plan | None = None
     diagnosis: Diagnosis | None = None
     calls: tuple[ModelCall, ...] = ()
+    credit: Credit | None = None
+    """None where the generator does not say: then all items of the context were shown."""
 
 
 class Audit(msgspec.Struct, frozen=True):

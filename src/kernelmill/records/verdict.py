@@ -19,6 +19,10 @@ def _clean(record: msgspec.Struct, *fields: str) -> None:
         msgspec.structs.force_setattr(record, field, clean_text(getattr(record, field)))
 
 
+LOST = "lost"
+"""Kind of a refusal that says nothing of the candidate: its process was killed from outside."""
+
+
 class Gate(enum.StrEnum):
     """Gates that a candidate passes, in order."""
 
@@ -257,6 +261,10 @@ class Modelled(msgspec.Struct, frozen=True):
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
 
 
+def _share(part: float, whole: float) -> str:
+    return f"{part / max(whole, 1e-12):.0%}"
+
+
 class Evidence(msgspec.Struct, frozen=True):
     """Circumstances of a verdict, needed to trust or to repeat it."""
 
@@ -296,6 +304,34 @@ class Verdict(msgspec.Struct, frozen=True):
     """Values that no trial held, each with the reason."""
     degenerate: str = ""
     """Why a kernel could leave out the work of this task; empty where it cannot."""
+
+    @property
+    def diagnosis_text(self) -> str:
+        """All that is known of what limits the kernel, in a few lines; empty without a latency."""
+        latency = self.latency
+        if latency is None:
+            return ""
+        lines = [
+            f"{latency.candidate_ms:.4g} ms; moving inputs and outputs once takes "
+            f"{_share(latency.floor_ms, latency.candidate_ms)} of that on an ideal machine, the "
+            f"contractions {_share(latency.arithmetic_ms, latency.candidate_ms)}; near the limit "
+            f"of: {latency.bottleneck}"
+        ]
+        if self.diagnosis is not None:
+            lines.append(self.diagnosis.text())
+        if self.modelled is not None:
+            lines.append(self.modelled.text())
+        if self.profile is not None and self.profile.looks:
+            lines.append(
+                f"{self.profile.kernel:.0%} of its processor time in its own library, "
+                f"{self.profile.foreign:.0%} in other libraries; the rest is Python and run time"
+            )
+        return "\n".join(lines)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the candidate was lost rather than judged: nothing can be learned from it."""
+        return any(one.kind == LOST for one in self.feedback)
 
     def to_json(self) -> bytes:
         return msgspec.json.format(msgspec.json.encode(self), indent=2)

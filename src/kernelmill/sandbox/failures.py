@@ -25,6 +25,13 @@ class SandboxCrashed(SandboxFailure):
         except ValueError:
             return f"signal {self.signal_number}"
 
+    @property
+    def killed_from_outside(self) -> bool:
+        """Whether nothing that the process did explains its end: the system killed it, or it is
+        gone without a trace."""
+        killed = self.signal_number == signal.SIGKILL
+        return killed or (self.exit_code is None and self.signal_number is None)
+
     def describe(self) -> str:
         how = self.without_output()
         return f"{how}; it last printed {self.last_line!r}" if self.last_line else how

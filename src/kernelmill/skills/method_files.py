@@ -7,15 +7,17 @@ from typing import NamedTuple
 
 import msgspec
 
-from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.candidate import MODEL_FILE, Candidate, Origin
 from kernelmill.records.decisions import Choice
 from kernelmill.records.errors import CandidateError, UsageError
+from kernelmill.records.source_diff import source_diff
 from kernelmill.records.target import backend_name
 from kernelmill.skills.predicates import Predicate, parse_predicate
 
 _FRONT = re.compile(r"---\n(?P<front>.*?)\n---\n(?P<body>.*)", re.DOTALL)
 _SECTION = re.compile(r"^## (?P<backend>\w+): (?P<which>before|after)$", re.MULTILINE)
 _FILE = re.compile(r"^```\w* (?P<name>[\w./-]+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+_MOST_LINES = 160
 _EXPECTS = re.compile(r"(?P<metric>\w+) (?P<direction>up|down)")
 
 
@@ -109,6 +111,20 @@ class MethodFile(NamedTuple):
         how = self.front.backends[backend_name(target)].how.strip()
         never = "".join(f"\nNever: {pattern}" for pattern in self.front.forbidden)
         return f"{self.front.title}. {self.front.intent.strip()}\n{how}{never}"
+
+    def code(self, target: str) -> str:
+        """The change from its case before to that after; the latter alone without a former."""
+        cases = {
+            case.which: case.candidate.files
+            for case in self.cases
+            if case.backend == backend_name(target)
+        }
+        after = cases.get("after", {})
+        if "before" in cases:
+            return source_diff(cases["before"], after, _MOST_LINES)
+        kernels = [text for name, text in after.items() if name != MODEL_FILE]
+        lines = "\n".join(kernels or after.values()).splitlines()
+        return "\n".join(lines[:_MOST_LINES])
 
 
 def read_method(path: Path) -> MethodFile:

@@ -61,6 +61,11 @@ def method_value(
     return MethodValue(item.id, score)
 
 
+def add_method_item(memory: Memory, rule: str, method: MethodFile, scope: ValueScope) -> int:
+    """The item of a method under a rule, added to the memory."""
+    return memory.add(_item(rule, method, scope))
+
+
 def credit_method(
     memory: Memory,
     rule: str,

@@ -107,6 +107,7 @@ def _method(
         next_decisions(part.alternatives, parent.decisions, past.decisions),
         value.item,
         past.last_outcome(name),
+        method.code(target),
     )
 
 

@@ -13,7 +13,7 @@ _CLEAR_FACTOR, _CLEAR_DIFFERENCE = 1.3, 0.3
 def attempt_to_repair(attempts: Sequence[Attempt], most: int) -> Attempt | None:
     """The last attempt, if it was refused and fewer than `most` repairs led to it."""
     known = {attempt.id: attempt for attempt in attempts}
-    answered = [attempt for attempt in attempts if attempt.state != State.DECLINED]
+    answered = [attempt for attempt in attempts if attempt.is_judged]
     if not answered or answered[-1].state != State.REFUSED:
         return None
     repairs, ancestor = 0, known.get(answered[-1].parent or 0)
@@ -28,6 +28,8 @@ def base_attempt(attempts: Sequence[Attempt], patience: int) -> Attempt | None:
     best: Attempt | None = None
     since = 0
     for attempt in attempts:
+        if not attempt.is_judged:
+            continue
         since += 1
         ratio = attempt.ratio
         if ratio is not None and (best is None or ratio > (best.ratio or 0.0)):

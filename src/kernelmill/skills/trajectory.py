@@ -18,6 +18,8 @@ class AttemptHistory(Protocol):
     """The part of a task's history that a trajectory is derived from."""
 
     attempts: Sequence[Attempt]
+    earlier: Sequence[Attempt]
+    """Attempts of other campaigns, from which this one may have started."""
 
     def parent(self, attempt: Attempt) -> Parent: ...
 
@@ -33,11 +35,11 @@ class AttemptStep(NamedTuple):
 
 def trajectory(task: Task, history: AttemptHistory, library: Library) -> tuple[AttemptStep, ...]:
     """The steps of all attempts that followed a plan or a diagnosis, in order."""
-    known = {attempt.id: attempt for attempt in history.attempts}
+    known = {attempt.id: attempt for attempt in (*history.earlier, *history.attempts)}
     steps = []
     for attempt in history.attempts:
         planned = history.planned(attempt)
-        if planned is None or attempt.state == State.DECLINED:
+        if planned is None or not attempt.is_judged:
             continue
         start = known.get(attempt.parent or 0)
         if planned.plan is not None and start is not None:

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from kernelmill.memory import Memory
 from kernelmill.records.attempt import Attempt, AttemptPlan, Observation, State
+from kernelmill.records.calibration import NOT_CALIBRATED, Calibration
 from kernelmill.records.guidance import Guidance
 from kernelmill.records.proposal import Hint, ModelScore, Parent, Proposal, Stage
 from kernelmill.records.task import Task
@@ -31,6 +32,9 @@ class History(ABC):
     """Number of the next attempt within its task, from 1."""
     attempts: Sequence[Attempt]
     """All earlier attempts of the task in this campaign, in order."""
+    earlier: Sequence[Attempt] = ()
+    """Judged attempts of the task on the same target in other campaigns of the workspace: the
+    fastest first, then those that were refused."""
     memory: Memory
     """The workspace's memory, for reading only."""
 
@@ -39,9 +43,14 @@ class History(ABC):
     def model_scores(self) -> tuple[ModelScore, ...]:
         """Attempts and rewards of each model in the campaign so far."""
 
+    @property
+    def calibration(self) -> Calibration:
+        """How the predictions of the campaign came out so far."""
+        return NOT_CALIBRATED
+
     @abstractmethod
     def parent(self, attempt: Attempt) -> Parent:
-        """An attempt of this history with its source and verdict, to start from.
+        """An attempt of this history, or an earlier one, with source and verdict, to start from.
 
         A declined attempt has neither: it must not be asked for.
         """
@@ -82,6 +91,7 @@ class History(ABC):
             guidance=guidance,
             number=self.number,
             model_scores=self.model_scores,
+            calibration=str(self.calibration) if self.calibration.predictions else "",
         )
 
 

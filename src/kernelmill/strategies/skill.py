@@ -1,5 +1,6 @@
 """The `skill` strategy, after KernelSkill: one method at a time, as the rules allow."""
 
+import random
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -8,8 +9,9 @@ import msgspec
 
 from kernelmill.memory import Memory
 from kernelmill.memory.learning import AttemptReward, learn
+from kernelmill.memory.retrieval import RetrievalSettings, Retriever
 from kernelmill.memory.values import constant_step
-from kernelmill.records.attempt import Attempt, Observation, Result
+from kernelmill.records.attempt import Attempt, Observation, Result, State
 from kernelmill.records.guidance import Guidance, Judgement
 from kernelmill.records.proposal import Hint, Parent, Proposal, Stage
 from kernelmill.records.task import Task
@@ -28,6 +30,7 @@ from kernelmill.skills.trajectory import trajectory
 from kernelmill.strategies.attempt_hints import attempt_hints
 from kernelmill.strategies.base import History, Strategy
 from kernelmill.strategies.instructions import instruction
+from kernelmill.strategies.item_query import item_query
 from kernelmill.strategies.settings import parse_settings
 
 
@@ -38,8 +41,12 @@ class SkillSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether rules, methods and their learned values are used (long-term memory)."""
     short: Literal["on", "off"] = "on"
     """Whether the task's earlier attempts and their outcomes are used (short-term memory)."""
+    start: Literal["workspace", "campaign"] = "workspace"
+    """Whether a task that another campaign solved begins with improving what that one found."""
     folder: str = ""
     """A folder of skills to use beside the shipped ones."""
+    experiences: int = 3
+    """Items of the memory that are shown with the rules; 0: none."""
     repairs: int = 2
     """Repairs of a refused candidate before it is given up."""
     patience: int = 4
@@ -62,16 +69,19 @@ class SkillDriven(Strategy):
         self.settings = parse_settings(settings, SkillSettings, self.name)
         folder = self.settings.folder
         self._library = load_library(Path(folder) if folder else None)
+        self._retriever = Retriever(RetrievalSettings(shown=max(1, self.settings.experiences)))
 
     def propose(self, task: Task, history: History) -> Proposal:
         refused = attempt_to_repair(history.attempts, self.settings.repairs)
-        start = refused or base_attempt(history.attempts, self.settings.patience)
+        start = refused or self._base(history)
         parent = None if start is None else history.parent(start)
         stage = Stage.DRAFT if refused is not None else Stage.REFINE
+        passed = parent is not None and parent.verdict.passed
         return history.proposal(
             task,
+            stage=Stage.REFINE if passed else history.stage,
             parent=parent,
-            context=self._hints(history),
+            context=(*self._experiences(task, history, parent), *self._hints(history)),
             instruction=instruction(stage, parent),
             guidance=self._guidance(task, history, parent),
         )
@@ -85,13 +95,30 @@ class SkillDriven(Strategy):
             best_before=observation.best_before,
             step=partial(constant_step, alpha=self.settings.alpha),
         )
-        self._credit(memory, observation.attempt, observation.result, reward)
+        if reward is not None:
+            self._credit(memory, observation.attempt, observation.result, reward)
+
+    def _base(self, history: History) -> Attempt | None:
+        """The attempt to improve: at first the best of earlier campaigns."""
+        own = base_attempt(history.attempts, self.settings.patience)
+        if own is not None or self.settings.start == "campaign":
+            return own
+        return next((one for one in history.earlier if one.state == State.PASSED), None)
+
+    def _experiences(self, task: Task, history: History, parent: Parent | None) -> list[Hint]:
+        """What other tasks have left in the memory (long-term memory)."""
+        if self.settings.long == "off" or not self.settings.experiences:
+            return []
+        passed = parent is not None and parent.verdict.passed
+        stage = Stage.REFINE if passed else Stage.DRAFT
+        query = item_query(task, history, parent, stage)
+        return self._retriever.retrieve(history.memory, query, random.Random(history.seed))
 
     def _hints(self, history: History) -> tuple[Hint, ...]:
         if self.settings.short == "off":
             return ()
-        base = base_attempt(history.attempts, self.settings.patience)
-        return tuple(attempt_hints(history.attempts, base))
+        base = self._base(history)
+        return tuple(attempt_hints(history.attempts, base, history.parent))
 
     def _guidance(self, task: Task, history: History, parent: Parent | None) -> Guidance | None:
         if parent is None:

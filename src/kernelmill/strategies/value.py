@@ -1,27 +1,27 @@
 """The `value` strategy, after EvoKernel: items and start points are chosen by learned values."""
 
 import random
+from collections.abc import Sequence
 from functools import partial
 from typing import Literal
 
-from kernelmill.memory import Item, ItemKind, Memory, ValueRole
-from kernelmill.memory.embedding_text import decisions_text, task_text
-from kernelmill.memory.item_extraction import bottleneck_of
-from kernelmill.memory.items import identifiers
+from kernelmill.memory import Memory, ValueRole
 from kernelmill.memory.learning import learn
-from kernelmill.memory.retrieval import Query, RetrievalSettings, Retriever, choose_start
+from kernelmill.memory.retrieval import RetrievalSettings, Retriever, choose_start
 from kernelmill.memory.values import constant_step, decreasing_step
 from kernelmill.records.attempt import Attempt, Observation, State
-from kernelmill.records.decisions import Decisions, was_tried
 from kernelmill.records.proposal import Parent, Proposal, Stage
 from kernelmill.records.task import Task
-from kernelmill.strategies.attempt_hints import attempt_hints, without_declined
+from kernelmill.skills.library import load_library
+from kernelmill.strategies.attempt_hints import attempt_hints, judged
 from kernelmill.strategies.base import History, Strategy
 from kernelmill.strategies.instructions import instruction
+from kernelmill.strategies.item_query import item_query
+from kernelmill.strategies.method_hints import method_hints, remember_methods
 from kernelmill.strategies.settings import parse_settings
 
-_CONTRACT = "contract"
-"""The chapter of a guide whose facts every draft is shown."""
+_MOST_STARTS = 3
+"""Attempts of other campaigns, the fastest ones, that a refinement may start from."""
 _STEPS = {"constant": constant_step, "decreasing": decreasing_step}
 
 
@@ -31,6 +31,12 @@ class ValueSettings(RetrievalSettings, frozen=True, forbid_unknown_fields=True):
     alpha: float = 0.1
     """Step size: the share of the way that a value moves towards a reward."""
     steps: Literal["constant", "decreasing"] = "constant"
+    start: Literal["workspace", "campaign"] = "workspace"
+    """Whether a task that another campaign solved begins with refining what that one found."""
+    methods: int = 1
+    """Methods of the skill library that are shown beside the items, as the rules allow; 0: none."""
+    unused: float = 0.3
+    """Share of a step for items that were shown and not used; 1 credits all that was shown."""
 
 
 class ValueDriven(Strategy):
@@ -42,21 +48,28 @@ class ValueDriven(Strategy):
         """`settings`: `key=value` pairs joined by commas, such as `rank=similarity,shown=8`."""
         self.settings = parse_settings(settings, ValueSettings, self.name)
         self._retriever = Retriever(self.settings)
+        self._library = load_library()
 
     def propose(self, task: Task, history: History) -> Proposal:
         memory = history.memory
         rng = random.Random(history.seed)
-        start = self._start(memory, history, rng)
+        earlier = history.earlier if self.settings.start == "workspace" else ()
+        start = self._start(memory, history, earlier, rng)
         parent = None if start is None else history.parent(start)
-        query = _query(task, history, parent)
+        passed = parent is not None and parent.verdict.passed
+        stage = Stage.REFINE if passed else Stage.DRAFT
+        query = item_query(task, history, parent, stage)
+        children = [one for one in earlier if start is not None and one.parent == start.id]
         return history.proposal(
             task,
+            stage=stage,
             parent=parent,
             context=(
                 *self._retriever.retrieve(memory, query, rng),
-                *attempt_hints(history.attempts, start),
+                *method_hints(self._library, task, history, parent, self.settings.methods),
+                *attempt_hints([*children, *history.attempts], start, history.parent),
             ),
-            instruction=instruction(history.stage, parent),
+            instruction=instruction(stage, parent),
         )
 
     def observe(self, observation: Observation, memory: Memory) -> None:
@@ -68,65 +81,33 @@ class ValueDriven(Strategy):
             generator=observation.generator,
             best_before=observation.best_before,
             step=partial(_STEPS[settings.steps], alpha=settings.alpha),
+            unused=settings.unused,
         )
+        result, verdict = observation.result, observation.result.deciding
+        if settings.methods and result.draft is not None and verdict is not None and verdict.passed:
+            end = Parent(
+                observation.attempt.id, result.draft.candidate, verdict, result.draft.decisions
+            )
+            proposal = result.proposal
+            remember_methods(self._library, memory, proposal.task, proposal.backend, end)
 
-    def _start(self, memory: Memory, history: History, rng: random.Random) -> Attempt | None:
-        """The attempt of highest value that passed; if none passed, the last that was refused."""
-        passed = {one.id: one for one in history.attempts if one.state == State.PASSED}
+    def _start(
+        self, memory: Memory, history: History, earlier: Sequence[Attempt], rng: random.Random
+    ) -> Attempt | None:
+        """The attempt of highest value that passed; if none passed, the last that was refused.
+
+        A campaign that has not solved the task yet begins with the best of the others.
+        """
+        own = [one for one in history.attempts if one.state == State.PASSED]
+        if not own and earlier and earlier[0].state == State.PASSED:
+            return earlier[0]
+        elsewhere = [one for one in earlier if one.state == State.PASSED][:_MOST_STARTS]
+        passed = {one.id: one for one in (*elsewhere, *own)}
         traces = memory.traces_of(passed)
         if not traces:
-            answered = without_declined(history.attempts)
+            answered = judged(history.attempts)
             return history.best or (answered[-1] if answered else None)
         values = memory.values([item.id for item in traces.values()], ValueRole.START)
-        number = len(history.attempts)
+        number = len(judged(history.attempts))
         chosen = choose_start(list(traces.values()), values, self.settings, number, rng)
         return passed[chosen.provenance.attempt or 0]
-
-
-def _query(task: Task, history: History, parent: Parent | None) -> Query:
-    role = ValueRole.DRAFT if history.stage is Stage.DRAFT else ValueRole.REFINE
-    current = parent.decisions if parent is not None and parent.verdict.passed else {}
-    bottleneck = bottleneck_of(parent) if role is ValueRole.REFINE else ""
-    own = {attempt.id for attempt in history.attempts}
-    tried = [attempt.decisions for attempt in history.attempts if attempt.decisions]
-
-    def useful(item: Item) -> bool:
-        if item.kind is ItemKind.TRACE and item.provenance.attempt in own:
-            return False
-        return not item.decisions or _is_news(item, current, tried)
-
-    return Query(
-        text=f"{task_text(task)} {history.stage} {decisions_text(current)} {bottleneck}",
-        task=task.id,
-        family=task.family,
-        backend=history.backend,
-        role=role,
-        bottleneck=bottleneck,
-        chapter=_CONTRACT if role is ValueRole.DRAFT else bottleneck,
-        names=() if parent is None else identifiers(_code(parent)),
-        attempts=len(history.attempts),
-        stale=_attempts_since_progress(history),
-        useful=useful,
-    )
-
-
-def _is_news(item: Item, current: Decisions, tried: list[Decisions]) -> bool:
-    """Whether an item names decisions that are open here, and neither taken nor tried yet."""
-    if not current:
-        return True
-    open_here = {name: choice for name, choice in item.decisions.items() if name in current}
-    if (item.outcome or 0.0) < 0:
-        return bool(open_here)
-    return not was_tried(current | open_here, (current, *tried))
-
-
-def _attempts_since_progress(history: History) -> int:
-    best, since = 0.0, 0
-    for attempt in history.attempts:
-        improved = (attempt.ratio or 0.0) > best
-        best, since = max(best, attempt.ratio or 0.0), 0 if improved else since + 1
-    return since
-
-
-def _code(parent: Parent) -> str:
-    return "\n".join(parent.candidate.files.values())

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from kernelmill.records.errors import WorkspaceError
@@ -36,6 +36,16 @@ def open_database(folder: Path, create: bool) -> sqlite3.Connection:
     except (sqlite3.Error, OSError) as error:
         raise WorkspaceError(f"cannot open {path}: {error}") from error
     return connection
+
+
+def copy_database(folder: Path, to: Path) -> None:
+    """Copy the database of a workspace into another folder. Raises WorkspaceError."""
+    with (
+        closing(open_database(folder, create=False)) as source,
+        clear_errors(),
+        closing(sqlite3.connect(to / FILE)) as copy,
+    ):
+        source.backup(copy)
 
 
 def database_in_memory() -> sqlite3.Connection:

@@ -9,7 +9,7 @@ import msgspec
 from kernelmill.records.attempt import Attempt, Result, Seconds
 from kernelmill.records.decisions import Decisions
 from kernelmill.records.model_calls import bill
-from kernelmill.records.proposal import Hint
+from kernelmill.records.proposal import Credit, Hint
 from kernelmill.storage.packing import packed, unpacked
 
 
@@ -31,7 +31,7 @@ def result_columns(result: Result) -> dict[str, Any]:
         "seed": proposal.seed,
         "parent": proposal.parent.attempt if proposal.parent is not None else None,
         "instruction": proposal.instruction,
-        "context": packed(proposal.context),
+        "context": packed([hint.without_code() for hint in proposal.context]),
         "gate": verdict.gate if verdict is not None else None,
         "reason": _reason(result),
         "latency_ms": latency.candidate_ms if latency is not None else None,
@@ -39,10 +39,15 @@ def result_columns(result: Result) -> dict[str, Any]:
         **msgspec.structs.asdict(bill(result.calls)),
         "prediction": draft.prediction if draft is not None else "",
         "decisions": msgspec.json.encode(draft.decisions if draft is not None else {}).decode(),
+        "credit": _json(draft.credit if draft is not None else None),
         "origin": candidate.origin if candidate is not None else None,
         "source": candidate.digest if candidate is not None else None,
         **{f"{name}_seconds": value for name, value in seconds.items()},
     }
+
+
+def _json(value: object | None) -> str | None:
+    return None if value is None else msgspec.json.encode(value).decode()
 
 
 def _reason(result: Result) -> str:
@@ -61,4 +66,6 @@ def attempt_from(row: sqlite3.Row) -> Attempt:
     values["seconds"] = {field: row[f"{field}_seconds"] for field in Seconds.__struct_fields__}
     values["decisions"] = msgspec.json.decode(row["decisions"], type=Decisions)
     values["context"] = unpacked(row["context"], tuple[Hint, ...])
+    if row["credit"] is not None:
+        values["credit"] = msgspec.json.decode(row["credit"], type=Credit)
     return msgspec.convert(values, Attempt)

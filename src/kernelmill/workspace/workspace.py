@@ -18,6 +18,7 @@ from kernelmill.records.attempt import (
     VerdictKind,
     WrittenByModel,
 )
+from kernelmill.records.calibration import Prediction
 from kernelmill.records.campaign import (
     Best,
     Campaign,
@@ -216,6 +217,18 @@ class Workspace:
         rows = self._all("attempts_of_task", campaign=campaign.id, task=task)
         return tuple(attempt_from(row) for row in rows)
 
+    def attempts_elsewhere(self, campaign: Campaign, task: int, most: int) -> tuple[Attempt, ...]:
+        """Judged attempts of a task on the campaign's target in other campaigns, the fastest
+        first."""
+        key = {"campaign": campaign.id, "task": task, "backend": campaign.settings.backend}
+        rows = self._all("attempts_elsewhere", **key, most=most)
+        return tuple(attempt_from(row) for row in rows)
+
+    def predictions(self, campaign: Campaign | None = None) -> list[Prediction]:
+        """Predictions of judged attempts with what came of them; of all campaigns by default."""
+        number = None if campaign is None else campaign.id
+        return [Prediction(**row) for row in self._all("predictions", campaign=number)]
+
     def best_attempt(self, campaign: Campaign, task: str) -> Attempt:
         """The champion of a task, or its latest attempt where none has passed.
 
@@ -315,8 +328,9 @@ class Workspace:
         for number, call in enumerate(result.calls, start=1):
             self._run("insert_call", attempt=attempt, number=number, **msgspec.structs.asdict(call))
         draft = result.draft
+        guidance = result.proposal.guidance
         planned = AttemptPlan(
-            result.proposal.guidance,
+            None if guidance is None else guidance.without_code(),
             draft.plan if draft is not None else None,
             draft.diagnosis if draft is not None else None,
         )

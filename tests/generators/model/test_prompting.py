@@ -14,6 +14,9 @@ from generators.model.test_roles import TASK_OBJECT, TRACE, propose
 from kernelmill.backends import get_backend
 from kernelmill.generators.base import Declined
 from kernelmill.generators.model import prompting
+from kernelmill.generators.model.allotment import PromptPart, allot
+from kernelmill.generators.model.examples import relevant_example
+from kernelmill.generators.model.prompt_content import PromptContent, guide_points
 from kernelmill.generators.model.prompting import opening_role, prompt_for
 from kernelmill.records.candidate import Candidate, Origin
 from kernelmill.records.model_settings import ModelRole
@@ -60,6 +63,50 @@ def test_a_hint_from_the_guide_is_not_repeated() -> None:
     whole = prompt.system + prompt.user
     assert whole.count(fact) == 1
     assert "Something of elsewhere." in whole
+
+
+def test_a_guide_larger_than_its_share_is_retrieved() -> None:
+    chapters = {
+        "blocks": "## Blocks\n\n- `grid` is a loop.\n- `spec` maps it.\n",
+        "memory": "## Memory\n\n- Buffers are small.\n",
+    }
+    hints = [Hint("api", "`spec` maps it.", item=1)]
+    assert [one.chapter for one in guide_points(chapters, hints, 9000)] == ["blocks", "memory"]
+    points = guide_points(chapters, hints, 60)
+    assert [one.text for one in points if one.retrieved] == ["- `spec` maps it."]
+    content = PromptContent(hints, points, None, (), task="t", family="f", backend="cpp")
+    (grid, spec, buffers) = content.parts[1:]
+    assert spec.density > max(grid.density, buffers.density)
+    chosen = content.chosen([2])
+    assert chosen.chapters == {"blocks": "## Blocks\n\n- `spec` maps it.\n"}
+    assert "a point of the guide's chapter on memory" in chosen.left_out
+
+
+def test_the_example_is_the_most_relevant_one() -> None:
+    source = "y = torch.softmax(x, dim=-1)\n"
+    task = msgspec.structs.replace(
+        TASK_OBJECT, id="own/log_softmax", family="softmax", source=source
+    )
+    found = relevant_example(get_backend("cpp"), task)
+    assert found is not None and "softmax" in found.name
+    product = msgspec.structs.replace(
+        TASK_OBJECT, id="own/linear", family="matmul", source="y = x @ w\n", signature=("aten.mm",)
+    )
+    found = relevant_example(get_backend("cpp"), product)
+    assert found is not None and "matmul" in found.name
+
+
+def test_tokens_go_to_what_is_worth_most_per_token() -> None:
+    parts = [
+        PromptPart("long", 100, 5.0),
+        PromptPart("short", 10, 2.0),
+        PromptPart("its code", 50, 9.0, needs=1),
+        PromptPart("too long", 900, 99.0),
+    ]
+    assert allot(parts, 160) == [1, 2, 0]
+    assert allot(parts, 60) == [1, 2]
+    assert allot(parts, 59) == [1], "code never comes without what it is about"
+    assert allot(parts, 5) == []
 
 
 def test_code_is_shown_as_it_is() -> None:

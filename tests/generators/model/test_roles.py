@@ -107,7 +107,7 @@ def test_the_generator_drafts_from_nothing() -> None:
         "return 2 * x + self.bias",
         "inputs, as they are timed: float32[2x2]",
         "8 times the reference's own rounding",
-        "[practice] Fusing made it 1.40x as fast.",
+        "[item 3, practice] Fusing made it 1.40x as fast.",
         "Shown because: near, by value; shown 7 times before, value +0.42",
         "# How to answer",
         "### model.py",
@@ -177,7 +177,7 @@ def test_the_optimizer_makes_it_faster() -> None:
         "# The current candidate",
         "It passed every gate.",
         "latency: 0.8000 ms, eager 1.0000 ms: 1.25x",
-        "[practice]",
+        "[item 3, practice]",
         "Make it faster by one change",
     )
     assert "# The plan" not in asked.prompt

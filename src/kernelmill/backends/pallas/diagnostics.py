@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from kernelmill.backends.base import BuildFailed
 from kernelmill.backends.modelled import RunFailed
+from kernelmill.records.verdict import LOST
 from kernelmill.sandbox import SandboxCrashed
 from kernelmill.sandbox.serving import ProgramFailed
 
@@ -103,7 +104,8 @@ def crash_failure(failure: SandboxCrashed, printed: str) -> BuildFailed:
     lines = tuple(dict.fromkeys(fatal))
     ended = f"was killed by {failure.signal_name}" if failure.signal_name else "ended"
     hint = _BIT_SPLIT_HINT if any(_BIT_SPLIT in line for line in lines) else _CRASH_HINT
-    return BuildFailed("crash", f"the compiler {ended}", lines[:_MAX_LINES], hint)
+    kind = LOST if failure.killed_from_outside else "crash"
+    return BuildFailed(kind, f"the compiler {ended}", lines[:_MAX_LINES], hint)
 
 
 def interpreter_failure(failed: ProgramFailed) -> RunFailed:

@@ -1,6 +1,7 @@
 """Compilation in sandboxes, for every backend with a compiler."""
 
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +14,12 @@ from kernelmill.backends.base import BuildFailed, BuildInterrupted, Requirement,
 from kernelmill.backends.support import build_cache
 from kernelmill.backends.support.diagnostics import blames_source, first_errors
 from kernelmill.backends.support.preprocessing import PREPROCESSED_SUFFIX, PreprocessedSource
+from kernelmill.records.verdict import LOST
 from kernelmill.sandbox import (
     Policy,
     ResourceLimits,
     Sandbox,
+    SandboxCrashed,
     SandboxFailure,
     SandboxLimitExceeded,
     SandboxTimeout,
@@ -149,7 +152,8 @@ def toolchain_folders(compiler: str) -> tuple[str, ...]:
 def compiler_failure(status: int, output: str) -> BuildFailed:
     """The reason why a compiler left nothing behind, from its exit status and its output."""
     if status < 0:
-        return BuildInterrupted("crash", f"the compiler was killed by signal {-status}", ())
+        kind = LOST if -status == signal.SIGKILL else "crash"
+        return BuildInterrupted(kind, f"the compiler was killed by signal {-status}", ())
     failure = BuildFailed if blames_source(output) else BuildInterrupted
     return failure("compile-error", "the compiler refuses the source", first_errors(output))
 
@@ -176,7 +180,9 @@ def build_sandbox(
     except SandboxLimitExceeded as failure:
         raise BuildInterrupted("limit", f"the build went {failure}", ()) from failure
     except SandboxFailure as failure:
-        raise BuildInterrupted("crash", f"the build {failure}", ()) from failure
+        lost = isinstance(failure, SandboxCrashed) and failure.killed_from_outside
+        kind = LOST if lost else "crash"
+        raise BuildInterrupted(kind, f"the build {failure}", ()) from failure
 
 
 def read_received(files: list[int]) -> bytes | None:

@@ -78,7 +78,9 @@ def choose(proposal: Proposal, choices: Choices, tried: Tried, cold: bool = Fals
         return solution
     belief = _believe(proposal, choices, cold)
     if proposal.seed == 0:
-        return belief.draw(None).best()
+        lot = belief.draw(None)
+        options = (lot.best(), *lot.nearly_best())
+        return next((one for one in options if one not in tried), lot.best())
     dice = np.random.default_rng(proposal.seed)
     for _ in range(_DRAWS):
         lot = belief.draw(dice)

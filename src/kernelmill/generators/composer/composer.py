@@ -8,6 +8,7 @@ import msgspec
 
 from kernelmill.generators.base import Declined, Generator
 from kernelmill.generators.composer.choosing import choose
+from kernelmill.generators.composer.credit import credit_of
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emitters import Emitter, get_emitter
 from kernelmill.generators.composer.graph import Graph
@@ -58,13 +59,16 @@ class Composer(Generator):
         if planned is not None:
             candidate = _candidate(proposal, graph, planned.decisions)
             prediction = planned.plan.expects
-            return Draft(candidate, planned.decisions, prediction, planned.plan)
+            credit = credit_of(proposal, planned.decisions, choices)
+            return Draft(candidate, planned.decisions, prediction, planned.plan, credit=credit)
         repaired = repair(proposal, choices, tried)
         if repaired is not None:
             candidate = _candidate(proposal, graph, repaired.decisions)
-            return Draft(candidate, repaired.decisions, diagnosis=repaired.diagnosis)
+            credit = credit_of(proposal, repaired.decisions, choices)
+            return Draft(candidate, repaired.decisions, diagnosis=repaired.diagnosis, credit=credit)
         decisions = choose(proposal, choices, tried, self._cold)
-        return Draft(_candidate(proposal, graph, decisions), decisions)
+        credit = credit_of(proposal, decisions, choices)
+        return Draft(_candidate(proposal, graph, decisions), decisions, credit=credit)
 
     def trace(self, task: Task) -> Graph:
         """The graph of a task; raises Declined."""

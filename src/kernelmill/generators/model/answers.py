@@ -15,7 +15,7 @@ _THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 """Some servers leave the model's thinking in front of the answer."""
 _APOLOGY = re.compile(r"\b(?:i'?m sorry|i can(?:not|.?t)|i am unable|as an ai)\b", re.IGNORECASE)
 _REMARK = re.compile(
-    r"^[^\w\n]*(approach|expect)[^\w\n]*:[^\w\n]*(.+)$", re.IGNORECASE | re.MULTILINE
+    r"^[^\w\n]*(approach|expect|used)[^\w\n]*:[^\w\n]*(.+)$", re.IGNORECASE | re.MULTILINE
 )
 _MOST_REMARK_CHARACTERS = 300
 _FILES_SHAPE = "give each file whole: its name on a line of its own, then a fenced block"
@@ -76,7 +76,7 @@ def parse_candidate(
 
 
 def find_remark(answer: str, label: str) -> str:
-    """The line `Approach: ...` or `Expect: ...` of an answer; empty where it has none."""
+    """The line `Approach: ...`, `Expect: ...` or `Used: ...`; empty where there is none."""
     for found, text in _REMARK.findall(answer):
         if found.lower() == label:
             return str(text)[:_MOST_REMARK_CHARACTERS].strip()

@@ -9,19 +9,19 @@ from kernelmill.generators.base import Declined, Generator
 from kernelmill.generators.model.answers import find_remark, parse_candidate
 from kernelmill.generators.model.bandit import choose_model
 from kernelmill.generators.model.conversation import Conversation
+from kernelmill.generators.model.credit import find_credit
 from kernelmill.generators.model.model_client import ModelClient
 from kernelmill.generators.model.prompting import Prompt, opening_role, prompt_for
 from kernelmill.generators.model.protocol import ModelAnswer
 from kernelmill.generators.model.structured import parse_diagnosis, parse_plan
 from kernelmill.records.candidate import Candidate
 from kernelmill.records.cost_budget import CostBudget
+from kernelmill.records.decisions import APPROACH
 from kernelmill.records.errors import GeneratorUnavailable
 from kernelmill.records.guidance import Diagnosis, Plan
 from kernelmill.records.model_settings import Model, ModelRole, ModelSettings
 from kernelmill.records.proposal import Draft, Proposal
 
-APPROACH = "approach"
-"""The decision that holds a model's own description of its kernel, for the memory."""
 _T = TypeVar("_T")
 
 
@@ -112,6 +112,14 @@ class _DraftWriter:
             plan,
             diagnosis,
             self._conversation.calls,
+            find_credit(
+                find_remark(written.answer, "used"),
+                prompt.items,
+                self._proposal.context,
+                before,
+                written.candidate.files,
+                prompt.without_items,
+            ),
         )
 
     def _ask(self, role: ModelRole, prompt: Prompt, parse: Callable[[ModelAnswer], _T]) -> _T:

@@ -3,6 +3,7 @@
 import functools
 import re
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,20 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from kernelmill.backends import get_backend
 from kernelmill.backends.base import Backend
-from kernelmill.backends.reading import read_candidate
 from kernelmill.generators.base import Declined
+from kernelmill.generators.model.allotment import allot, tokens_of
 from kernelmill.generators.model.call_problems import UnusableAnswer
+from kernelmill.generators.model.examples import examples_of, relevant_example
+from kernelmill.generators.model.prompt_content import (
+    ChosenContent,
+    GuidePoint,
+    PromptContent,
+    guide_points,
+)
 from kernelmill.generators.model.protocol import ChatMessage
-from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.candidate import Candidate
 from kernelmill.records.decisions import Decisions
-from kernelmill.records.guidance import Diagnosis, Plan, TrajectoryStep
+from kernelmill.records.guidance import Diagnosis, Plan
 from kernelmill.records.model_settings import WRITERS, ModelRole
 from kernelmill.records.proposal import Hint, Proposal
 from kernelmill.records.task import Task
@@ -25,8 +33,7 @@ from kernelmill.tasks.shown import shown_source
 
 CONTRACT = "contract"
 """The chapter of a guide that every prompt has."""
-_BYTES_PER_TOKEN = 3.0
-"""A low estimate for source code, so that tokens are rather over-counted."""
+_NOTHING = ChosenContent((), (), (), {}, None, (), "", ())
 _FENCE = re.compile(r"(`{3,})")
 
 
@@ -35,6 +42,10 @@ class Prompt(msgspec.Struct, frozen=True):
     user: str
     left_out: tuple[str, ...] = ()
     """The parts that did not fit."""
+    items: tuple[int, ...] = ()
+    """Ids of the memory's items that are shown."""
+    without_items: str = ""
+    """What is shown besides them: the task, the machine, the guide, the example."""
 
     @property
     def messages(self) -> tuple[ChatMessage, ...]:
@@ -43,38 +54,7 @@ class Prompt(msgspec.Struct, frozen=True):
     @property
     def tokens(self) -> int:
         """An estimate."""
-        return round(len((self.system + self.user).encode()) / _BYTES_PER_TOKEN)
-
-
-class _OptionalParts(msgspec.Struct, frozen=True):
-    """The parts that may be left out of a prompt."""
-
-    example: Candidate | None
-    hints: tuple[Hint, ...]
-    chapters: dict[str, str]
-    steps: tuple[TrajectoryStep, ...]
-    left_out: tuple[str, ...] = ()
-
-    def reduced(self) -> "_OptionalParts | None":
-        """All but the least important part; None where no part is left."""
-        if self.example is not None:
-            return self._without("the example", example=None)
-        remembered = [hint for hint in self.hints if hint.item is not None]
-        if remembered:
-            kept = tuple(hint for hint in self.hints if hint is not remembered[-1])
-            return self._without("a lesson from another attempt", hints=kept)
-        if self.chapters:
-            *others, last = self.chapters
-            chapters = {name: self.chapters[name] for name in others}
-            return self._without(f"the guide's chapter on {last}", chapters=chapters)
-        if self.hints:
-            return self._without("an early attempt on this task", hints=self.hints[1:])
-        if self.steps:
-            return self._without("an early step on this task", steps=self.steps[1:])
-        return None
-
-    def _without(self, part: str, **changes: Any) -> "_OptionalParts":
-        return msgspec.structs.replace(self, **changes, left_out=(*self.left_out, part))
+        return tokens_of(self.system + self.user)
 
 
 def prompt_for(
@@ -90,26 +70,59 @@ def prompt_for(
     facts = _facts(proposal.task, proposal.backend, guide) | {
         "parent": proposal.parent,
         "instruction": proposal.instruction,
+        "calibration": proposal.calibration,
         "guidance": guidance,
         "plan": plan,
         "diagnosis": diagnosis,
     }
-    chapters = {name: f"#{text}" for name, text in guide.items() if name != CONTRACT}
-    parts: _OptionalParts | None = _OptionalParts(
-        _example(proposal) if role is ModelRole.GENERATOR else None,
-        _not_in_guide(proposal.context, guide),
-        chapters if role in WRITERS else {},
+    hints = _not_in_guide(proposal.context, guide)
+    content = PromptContent(
+        hints,
+        _guide(role, guide, proposal.context, most_tokens),
+        relevant_example(get_backend(proposal.backend), proposal.task)
+        if role is ModelRole.GENERATOR
+        else None,
         guidance.trajectory if guidance is not None and proposal.parent is not None else (),
+        task=proposal.task.id,
+        family=proposal.task.family,
+        backend=proposal.backend,
+        shown_source="" if proposal.parent is None else proposal.parent.candidate.digest,
+        case=_code_case(proposal, plan) if role is ModelRole.OPTIMIZER else "",
     )
-    while parts is not None:
-        prompt = _rendered(role, facts, parts)
-        if prompt.tokens <= most_tokens:
+    return _fitted(role, facts, content, most_tokens)
+
+
+def _fitted(
+    role: ModelRole, facts: dict[str, Any], content: PromptContent, most_tokens: int
+) -> Prompt:
+    """The prompt with the parts that fit. Their sizes are estimates: the last may go again."""
+    bare = _rendered(role, facts, content.chosen(()))
+    if bare.tokens > most_tokens:
+        raise Declined(
+            f"the shortest prompt for the {role} takes {bare.tokens} tokens, and {most_tokens} are "
+            "allowed: raise prompt_tokens"
+        )
+    chosen = allot(content.parts, most_tokens - bare.tokens)
+    while True:
+        prompt = _rendered(role, facts, content.chosen(chosen))
+        if prompt.tokens <= most_tokens or not chosen:
             return prompt
-        parts = parts.reduced()
-    raise Declined(
-        f"the shortest prompt for the {role} takes {prompt.tokens} tokens, and {most_tokens} are "
-        "allowed: raise prompt_tokens"
-    )
+        chosen = chosen[:-1]
+
+
+def _code_case(proposal: Proposal, plan: Plan | None) -> str:
+    """The code of the method that was planned."""
+    if proposal.guidance is None or plan is None:
+        return ""
+    return next((one.code for one in proposal.guidance.methods if one.name == plan.method), "")
+
+
+def _guide(
+    role: ModelRole, guide: dict[str, str], context: tuple[Hint, ...], most_tokens: int
+) -> list[GuidePoint]:
+    """The guide without its contract, for the roles that write."""
+    chapters = {name: f"#{text}" for name, text in guide.items() if name != CONTRACT}
+    return guide_points(chapters, context, most_tokens) if role in WRITERS else []
 
 
 def opening_role(proposal: Proposal) -> ModelRole:
@@ -125,7 +138,7 @@ def opening_role(proposal: Proposal) -> ModelRole:
 def audit_prompt(task: Task, backend: str, candidate: Candidate) -> Prompt:
     guide = get_backend(backend).guide()
     facts = _facts(task, backend, guide) | {"candidate": candidate}
-    return _rendered(ModelRole.AUDITOR, facts, _OptionalParts(None, (), {}, ()))
+    return _rendered(ModelRole.AUDITOR, facts, _NOTHING)
 
 
 def correction_message(unusable: UnusableAnswer) -> ChatMessage:
@@ -152,12 +165,17 @@ def _facts(task: Task, backend: str, guide: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _rendered(role: ModelRole, facts: dict[str, Any], parts: _OptionalParts) -> Prompt:
-    shown = facts | msgspec.structs.asdict(parts) | {"left_out": _counted(parts.left_out)}
+def _rendered(role: ModelRole, facts: dict[str, Any], content: ChosenContent) -> Prompt:
+    shown = facts | content._asdict() | {"left_out": _counted(content.left_out)}
     system, user = (
         environment().get_template(f"{role}.{part}.j2").render(shown) for part in ("system", "user")
     )
-    return Prompt(_tidy(system), _tidy(user), parts.left_out)
+    other = "\n".join((facts["source"], *content.chapters.values(), *_texts(content.example)))
+    return Prompt(_tidy(system), _tidy(user), content.left_out, content.items, other)
+
+
+def _texts(candidate: Candidate | None) -> Iterable[str]:
+    return () if candidate is None else candidate.files.values()
 
 
 def _tidy(text: str) -> str:
@@ -186,28 +204,9 @@ def _not_in_guide(hints: tuple[Hint, ...], guide: dict[str, str]) -> tuple[Hint,
 
 def _file_names(target: Backend) -> tuple[str, ...]:
     """The file names of a typical candidate, its entry first."""
-    example = _shortest(target.examples(), target.entry, without="")
-    others = set(() if example is None else example.files) - {target.entry}
+    shortest = min(examples_of(target), key=lambda example: example.size, default=None)
+    others = set(() if shortest is None else shortest.candidate.files) - {target.entry}
     return (target.entry, *sorted(others))
-
-
-def _example(proposal: Proposal) -> Candidate | None:
-    """The shortest shipped candidate for another task."""
-    target = get_backend(proposal.backend)
-    return _shortest(target.examples(), target.entry, proposal.task.id)
-
-
-@functools.cache
-def _shortest(folder: Path, entry: str, without: str) -> Candidate | None:
-    found = []
-    for path in sorted(folder.rglob(entry)):
-        name = str(path.parent.relative_to(folder))
-        if name != without:
-            found.append((name, read_candidate(path.parent, Origin.SHIPPED)))
-    if not found:
-        return None
-    name, candidate = min(found, key=lambda pair: sum(map(len, pair[1].files.values())))
-    return msgspec.structs.replace(candidate, name=name)
 
 
 def _described(decisions: Decisions) -> str:

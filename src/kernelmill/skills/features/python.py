@@ -14,6 +14,7 @@ _CALLED: dict[str, frozenset[str]] = {
     "dots": frozenset({"dot", "dot_general", "dot_scaled", "matmul"}),
     "loads": frozenset({"load", "load_tensor_descriptor"}),
     "stores": frozenset({"store", "store_tensor_descriptor", "swap"}),
+    "slow_math": frozenset({"exp", "expm1", "log", "log1p", "tanh", "erf", "pow"}),
     "async_copies": frozenset({"make_async_copy", "make_async_remote_copy", "async_copy"}),
     "scratch_buffers": frozenset({"VMEM", "SMEM"}),
     "block_specs": frozenset({"BlockSpec"}),

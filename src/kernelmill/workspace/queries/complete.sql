@@ -5,5 +5,5 @@ UPDATE attempts SET
     generate_seconds = :generate_seconds, build_seconds = :build_seconds,
     wait_seconds = :wait_seconds, measure_seconds = :measure_seconds,
     origin = :origin, source = :source, instruction = :instruction, prediction = :prediction,
-    decisions = :decisions, context = :context
+    decisions = :decisions, context = :context, credit = :credit
 WHERE id = :attempt AND state = 'claimed' AND owner = :owner

@@ -1,0 +1,1 @@
+UPDATE items SET decisions = :decisions WHERE id = :item
