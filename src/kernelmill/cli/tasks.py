@@ -15,7 +15,8 @@ from kernelmill.cli.terminal import folding_table, wide_console
 from kernelmill.judge.screening import CHEATS, Screening
 from kernelmill.records.errors import UsageError
 from kernelmill.records.task import Task
-from kernelmill.tasks import load_suite, suite_names
+from kernelmill.tasks import find_suite, suite_names
+from kernelmill.tasks.loader import SkippedFile
 
 tasks_app = typer.Typer(no_args_is_help=True, help="Tasks: list, show, screen.")
 _HOLES = 1
@@ -26,12 +27,15 @@ def list_tasks(
     suite: Annotated[str, typer.Argument(help="A suite. Default: all that are built in.")] = "",
 ) -> None:
     """List the tasks of a suite, without running any of their code."""
-    console = Console()
+    console = wide_console()
     for name in (suite,) if suite else suite_names():
-        tasks = load_suite(name)
-        console.print(f"[bold]{name}[/bold] ({len(tasks)} tasks)")
-        for task in tasks:
-            console.print(f"  {task.id}  {task.family or ''}", highlight=False)
+        found = find_suite(name)
+        console.print(f"[bold]{escape(name)}[/bold] ({len(found.tasks)} tasks)")
+        for task in found.tasks:
+            line = f"  {escape(task.id)}  {task.family or ''}"
+            console.print(line, highlight=False, soft_wrap=True)
+        for file in found.skipped:
+            _print_skipped(console, file)
 
 
 @tasks_app.command("show")
@@ -40,9 +44,12 @@ def show_task(
     scale: ScaleOption = None,
 ) -> None:
     """Load a task in a sandbox and describe it: shapes, operators, hidden variants."""
-    console = Console()
+    console = wide_console()
     for described in api.describe_suite(task, scale=scale):
-        console.print(_description(described))
+        if isinstance(described, SkippedFile):
+            _print_skipped(console, described)
+        else:
+            console.print(_description(described))
 
 
 @tasks_app.command("screen")
@@ -76,6 +83,12 @@ def screen_tasks(
     console.print(_conclusion(results, unusable), highlight=False, soft_wrap=True)
     if unusable or any(result.has_hole for result in results):
         raise typer.Exit(_HOLES)
+
+
+def _print_skipped(console: Console, file: SkippedFile) -> None:
+    console.print(
+        f"  skipped: {file.name}: {file.reason}", highlight=False, markup=False, soft_wrap=True
+    )
 
 
 def _finding(result: Screening) -> str:
