@@ -53,10 +53,14 @@ class RunResult(NamedTuple):
         return self.workspace / BEST
 
     @property
-    def unpaid(self) -> str:
-        """The call that the cost limit did not allow; empty where that did not end the run."""
-        *_, before_last, _ended = self.summary.events
-        return before_last.text if before_last.kind is EventKind.NO_MONEY else ""
+    def reason(self) -> str:
+        """What the generator or the cost limit did not allow; empty where neither ended the run."""
+        kinds = {
+            Ending.OUT_OF_MONEY: EventKind.NO_MONEY,
+            Ending.NO_GENERATOR: EventKind.NO_GENERATOR,
+        }
+        kind = kinds.get(self.ending)
+        return next((one.text for one in reversed(self.summary.events) if one.kind is kind), "")
 
 
 class _Example(NamedTuple):
@@ -93,6 +97,7 @@ def verify(
     mapping from file names to sources. `compiled` measures torch.compile as well as the baseline.
     """
     target = get_backend(backend)
+    target.demand_requirements()
     file, given = find_task(str(task)), _candidate(candidate, target)
     with _open_judge(target, threads, rounds, allow_unsandboxed) as judge:
         return judge.verify(judge.describe(file, scale), given, compiled)
@@ -114,6 +119,7 @@ def verify_examples(
     `progress` is called with the name of each task before it is judged.
     """
     target = get_backend(backend)
+    target.demand_requirements()
     examples = list(_examples(load_suite(str(suite)), target))
     if not examples:
         raise UsageError(f"backend {target.name} ships no examples for {suite}: name a candidate")

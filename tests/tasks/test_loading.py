@@ -102,12 +102,10 @@ def test_a_function_is_a_task_and_arguments_may_have_names(judge: Judge, tmp_pat
 def test_constructor_arguments_may_be_a_dict(judge: Judge, tmp_path: Path) -> None:
     named = TASK.replace("return [features]", 'return {"features": features}')
     assert described(judge, tmp_path / "named.py", named).state["bias"].shape == (256,)
-    with pytest.raises(TaskError, match="get_init_inputs.* does not fit.*features"):
+    with pytest.raises(TaskError, match=r"get_init_inputs.* does not fit.*features"):
         described(judge, tmp_path / "other.py", named.replace('"features"', '"width"'))
     with pytest.raises(TaskError, match=r"get_init_inputs\(\) returns a int: it must return"):
-        described(
-            judge, tmp_path / "int.py", TASK.replace("return [features]", "return features")
-        )
+        described(judge, tmp_path / "int.py", TASK.replace("return [features]", "return features"))
 
 
 def test_attention_with_a_mask_is_attention_and_has_arithmetic(

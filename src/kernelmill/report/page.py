@@ -38,6 +38,6 @@ def render(summary: CampaignSummary) -> str:
 def write_page(summary: CampaignSummary, path: Path) -> None:
     """Raises UsageError where the file cannot be written."""
     try:
-        path.write_text(render(summary))
+        path.write_text(render(summary), encoding="utf-8")
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error

@@ -8,9 +8,19 @@ from typing import NamedTuple
 import msgspec
 
 from kernelmill.records.attempt import Attempt, AttemptOutcome, State, VerdictKind
-from kernelmill.records.campaign import Campaign, CampaignTask, Event, Spending, Totals
+from kernelmill.records.campaign import (
+    Campaign,
+    CampaignTask,
+    Effort,
+    Event,
+    Failure,
+    Spending,
+    Totals,
+)
 from kernelmill.records.verdict import Evidence, Latency, Verdict
 from kernelmill.workspace import Workspace
+
+_MOST_FAILURES = 3
 
 
 class Improvement(msgspec.Struct, frozen=True):
@@ -34,6 +44,30 @@ class TaskSummary(msgspec.Struct, frozen=True):
     trajectory: tuple[Improvement, ...]
     lineage: tuple[Attempt, ...]
     """The champion and its ancestors, the first ancestor first."""
+    family: str = ""
+    inputs: tuple[str, ...] = ()
+    """Types and shapes of the shown inputs."""
+    failures: tuple[Failure, ...] = ()
+    """Of a task that is not solved: why its attempts failed, the most frequent reason first."""
+    effort: Effort | None = None
+
+    @property
+    def speed_of_light(self) -> float | None:
+        """The champion's latency floor as a share of its latency; None where nothing is known."""
+        latency = self.latency
+        if latency is None or latency.candidate_ms <= 0:
+            return None
+        floor = max(latency.floor_ms, latency.arithmetic_ms)
+        return floor / latency.candidate_ms if floor > 0 else None
+
+    @property
+    def outcome(self) -> str:
+        """`faster`, `even`, `slower` or `degenerate`; of an unsolved task, why it is unsolved."""
+        if self.latency is not None:
+            return self.latency.over_baseline.verdict
+        if self.set_aside:
+            return "set aside"
+        return "unsolved" if self.attempts else "not tried"
 
 
 class Speedups(NamedTuple):
@@ -93,8 +127,13 @@ def summarise_campaign(workspace: Workspace, campaign: Campaign) -> CampaignSumm
         task: list(group)
         for task, group in itertools.groupby(workspace.outcomes(campaign), lambda o: o.task)
     }
+    efforts = workspace.efforts(campaign)
     tasks = tuple(
-        _task_summary(workspace, entry, outcomes.get(entry.task or -1, []))
+        msgspec.structs.replace(
+            _task_summary(workspace, entry, outcomes.get(entry.task or -1, [])),
+            effort=efforts.get(entry.task or -1),
+            failures=_failures(workspace, campaign, entry),
+        )
         for entry in workspace.tasks(campaign)
     )
     totals = workspace.totals(campaign)
@@ -119,7 +158,19 @@ def _task_summary(
         evidence=None if verdict is None else verdict.evidence,
         trajectory=tuple(_trajectory(passed)),
         lineage=tuple(lineage),
+        family="" if entry.described is None else entry.described.family,
+        inputs=_inputs(entry),
     )
+
+
+def _inputs(entry: CampaignTask) -> tuple[str, ...]:
+    return () if entry.described is None else tuple(map(str, entry.described.shown.tensors))
+
+
+def _failures(workspace: Workspace, campaign: Campaign, entry: CampaignTask) -> tuple[Failure, ...]:
+    if entry.champion is not None or entry.task is None:
+        return ()
+    return tuple(workspace.failures(campaign, entry.task, _MOST_FAILURES))
 
 
 def _last_verdict(workspace: Workspace, champion: int | None) -> Verdict | None:

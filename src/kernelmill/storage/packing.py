@@ -5,6 +5,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from kernelmill.records.errors import WorkspaceError
+
 _T = TypeVar("_T")
 
 
@@ -28,4 +30,10 @@ def with_keys(body: bytes, *renamed: str) -> bytes:
 
 
 def unpacked(body: bytes, record_type: type[_T]) -> _T:
-    return msgspec.json.decode(zlib.decompress(body), type=record_type)
+    """Raises WorkspaceError where it is not what `packed` made of such a record."""
+    try:
+        return msgspec.json.decode(zlib.decompress(body), type=record_type)
+    except (zlib.error, msgspec.DecodeError) as error:
+        raise WorkspaceError(
+            f"a {record_type.__name__} in the database of the workspace is damaged: {error}"
+        ) from error
