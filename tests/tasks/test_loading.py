@@ -11,6 +11,7 @@ from kernelmill.judge import Judge
 from kernelmill.records.campaign import NewTask
 from kernelmill.records.errors import TaskError, UsageError
 from kernelmill.tasks import TaskFile, find_suite, load_suite
+from kernelmill.tasks.shown import shown_source
 
 FUNCTION = """
 import torch
@@ -137,6 +138,7 @@ def test_cases_in_json_are_shapes(judge: Judge, tmp_path: Path) -> None:
     task = described(judge, tmp_path / "1_power.py", GROUPS)
     assert [spec.shape for spec in task.shown.tensors] == [(16, 8)]
     assert [variant.tensors[0].shape for variant in task.hidden] == [(3, 5), (4, 4)]
+    assert "[3, 5]" in task.source and "[3, 5]" not in shown_source(task)
     (tmp_path / "1_power.json").write_text("{}")
     with pytest.raises(TaskError, match=r"1_power.json, line 1, is not a case"):
         load_suite(str(tmp_path / "1_power.py"))

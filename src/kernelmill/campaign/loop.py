@@ -18,20 +18,19 @@ import msgspec
 from kernelmill.campaign.components import Components
 from kernelmill.campaign.history import StoredHistory
 from kernelmill.campaign.judge_pool import JudgePool
+from kernelmill.campaign.judging import Judged, judge_candidate
 from kernelmill.campaign.limits import Ending, RunLimits
 from kernelmill.campaign.pausing import Pause
 from kernelmill.campaign.preparation import Preparation, Prepared
 from kernelmill.campaign.schedule import TaskProgress, most_at_once
 from kernelmill.campaign.watcher import Watcher
-from kernelmill.judge import Judge
 from kernelmill.memory import Memory
 from kernelmill.records.attempt import Claim, Observation, Result, Seconds, State
 from kernelmill.records.campaign import Campaign, EventKind
 from kernelmill.records.errors import GeneratorUnavailable, TaskError
 from kernelmill.records.model_calls import ModelCall
-from kernelmill.records.proposal import Draft, Proposal
+from kernelmill.records.proposal import Proposal
 from kernelmill.records.task import Task
-from kernelmill.records.verdict import MARGIN, Verdict
 from kernelmill.strategies import History
 from kernelmill.workspace import Transaction, Workspace
 
@@ -49,16 +48,9 @@ class _Work(NamedTuple):
     task: Task
 
 
-class _Judged(NamedTuple):
-    verdict: Verdict
-    confirming: Verdict | None
-    champion: bool
-    seconds: float
-
-
 class _Done(NamedTuple):
     prepared: Prepared
-    judged: _Judged | None
+    judged: Judged | None
     waited: float
     """Seconds that a judge's thread waited for the draft."""
 
@@ -216,7 +208,12 @@ class CampaignLoop:
         if ready.draft is None:
             return _Done(ready, None, waited)
         with self._pool.lease(work.task) as judge:
-            return _Done(ready, self._judged(judge, work, ready.draft, ready.objection), waited)
+            incumbent = self._champions.get(work.id)
+            candidate, objection = ready.draft.candidate, ready.objection
+            judged = judge_candidate(
+                judge, work.task, candidate, incumbent, self._watcher, objection
+            )
+        return _Done(ready, judged, waited)
 
     def _finish_one(self) -> None:
         """Wait for an attempt to be judged, and store it; of several, the one begun first."""
@@ -266,28 +263,8 @@ class CampaignLoop:
             self._workspace.note(self._campaign, EventKind.PAUSED, prepared.declined)
             self._watcher.paused(prepared.declined, seconds)
 
-    def _judged(self, judge: Judge, work: _Work, draft: Draft, objection: str) -> _Judged:
-        """The verdict, and a confirming one from a new process where the candidate beats the
-        champion and time is measured, not modelled."""
-        begun = time.perf_counter()
-        self._watcher.working(work.task.id, "judging")
-        candidate = draft.candidate
-        verdict = judge.verify(work.task, candidate, brief=True, objection=objection)
-        confirming = None
-        champion = self._beats(work.id, verdict, 1 + MARGIN)
-        if champion and work.id in self._champions and not judge.backend.deterministic_timing:
-            self._watcher.working(work.task.id, "confirming")
-            confirming = judge.verify(work.task, candidate, brief=True)
-            champion = self._beats(work.id, confirming, 1.0)
-        return _Judged(verdict, confirming, champion, time.perf_counter() - begun)
-
-    def _beats(self, task: int, verdict: Verdict, margin: float) -> bool:
-        if not verdict.passed or verdict.latency is None:
-            return False
-        return verdict.latency.over_baseline.ratio > margin * self._champions.get(task, 0.0)
-
     def _store(
-        self, one: _UnderWay, prepared: Prepared, judged: _Judged | None, waited: float
+        self, one: _UnderWay, prepared: Prepared, judged: Judged | None, waited: float
     ) -> None:
         seconds = Seconds(
             prepared.generate_seconds,

@@ -14,6 +14,7 @@ from kernelmill import __version__
 from kernelmill.cli.backend import backend_app
 from kernelmill.cli.doctor import doctor_command
 from kernelmill.cli.encoding import demand_utf8
+from kernelmill.cli.mcp import mcp_command
 from kernelmill.cli.memory import memory_app
 from kernelmill.cli.progress import INTERRUPTED
 from kernelmill.cli.prompt import prompt_command
@@ -48,6 +49,7 @@ app.command("status")(status_command)
 app.command("show")(show_command)
 app.command("report")(report_command)
 app.command("prompt")(prompt_command)
+app.command("mcp")(mcp_command)
 app.add_typer(workspace_app, name="workspace")
 app.add_typer(backend_app, name="backend")
 app.add_typer(tasks_app, name="tasks")

@@ -9,6 +9,7 @@ from rich.markup import escape
 from kernelmill.api import DEFAULT_WORKSPACE
 from kernelmill.cli.options import WorkspaceOption
 from kernelmill.cli.terminal import folding_table, wide_console
+from kernelmill.skills.agent_skill import AGENT_FOLDERS, install_agent_skill
 from kernelmill.skills.distillation import accept_draft, find_draft, find_drafts
 from kernelmill.skills.explanation import explain_attempt
 from kernelmill.skills.library import load_library
@@ -17,7 +18,7 @@ from kernelmill.workspace import Workspace
 
 skills_app = typer.Typer(
     no_args_is_help=True,
-    help="Methods and rules: list, lint, explain, drafts, accept.",
+    help="Methods and rules: list, lint, explain, drafts, accept; install for agents.",
 )
 FolderOption = Annotated[
     Path | None, typer.Option(help="Folder with skills of your own, besides the built-in ones.")
@@ -42,6 +43,25 @@ def list_skills(
         row = (method.name, " ".join(parts), ", ".join(expects), method.front.title)
         table.add_row(*map(escape, row))
     wide_console().print(table)
+
+
+@skills_app.command("install")
+def install_skill(
+    agent: Annotated[
+        str, typer.Option(help=f"The agent to teach: {', '.join(AGENT_FOLDERS)}.")
+    ] = "claude",
+    folder: Annotated[
+        Path, typer.Option(help="Folder of the project, or your home for all projects.")
+    ] = Path("."),
+) -> None:
+    """Teach a coding agent the loop of `kernelmill mcp`: write a skill file where it looks."""
+    path = install_agent_skill(agent, folder)
+    lines = (
+        f"{path}",
+        "then connect the agent to the server; for many agents, in their MCP settings:",
+        '  {"mcpServers": {"kernelmill": {"command": "kernelmill", "args": ["mcp", "SUITE"]}}}',
+    )
+    wide_console().print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)
 
 
 @skills_app.command("lint")

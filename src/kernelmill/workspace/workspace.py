@@ -224,6 +224,13 @@ class Workspace:
         rows = self._all("attempts_of_task", campaign=campaign.id, task=task)
         return tuple(attempt_from(row) for row in rows)
 
+    def attempts_with_source(
+        self, campaign: Campaign, task: int, digest: str
+    ) -> tuple[Attempt, ...]:
+        """The finished attempts of a task with this candidate."""
+        rows = self._all("attempts_of_source", campaign=campaign.id, task=task, source=digest)
+        return tuple(attempt_from(row) for row in rows)
+
     def best_attempt(self, campaign: Campaign, task: str) -> Attempt:
         """The champion of a task, or its latest attempt where none has passed.
 
