@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from kernelmill import __version__
 from kernelmill.cli.backend import backend_app
+from kernelmill.cli.dashboard import dashboard_command
 from kernelmill.cli.doctor import doctor_command
 from kernelmill.cli.encoding import demand_utf8
 from kernelmill.cli.mcp import mcp_command
@@ -49,6 +50,7 @@ app.command("status")(status_command)
 app.command("show")(show_command)
 app.command("report")(report_command)
 app.command("prompt")(prompt_command)
+app.command("dashboard")(dashboard_command)
 app.command("mcp")(mcp_command)
 app.add_typer(workspace_app, name="workspace")
 app.add_typer(backend_app, name="backend")

@@ -29,6 +29,16 @@ def with_keys(body: bytes, *renamed: str) -> bytes:
     return packed(rename(unpacked(body, Any)))
 
 
+def items_in(context: bytes) -> str:
+    """The numbers of the items in a packed context, as a JSON list.
+
+    An SQL function for migrations.
+    """
+    hints = unpacked(context, list[dict[str, Any]])
+    items = [hint["item"] for hint in hints if hint.get("item") is not None]
+    return msgspec.json.encode(items).decode()
+
+
 def unpacked(body: bytes, record_type: type[_T]) -> _T:
     """Raises WorkspaceError where it is not what `packed` made of such a record."""
     try:

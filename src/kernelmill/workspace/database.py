@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kernelmill.records.errors import WorkspaceError
-from kernelmill.storage.packing import with_keys
+from kernelmill.storage.packing import items_in, with_keys
 from kernelmill.workspace.owners import locked
 from kernelmill.workspace.sql import migrations
 
@@ -151,6 +151,7 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     connection.create_function("with_keys", -1, with_keys, deterministic=True)
+    connection.create_function("items_in", 1, items_in, deterministic=True)
     with transaction(connection):
         done = _version(connection, path)
         for script in migrations()[done:]:

@@ -197,6 +197,9 @@ class Workspace:
                 if verdict is not None:
                     self._store_verdict(claim.attempt, kind, verdict)
             self._store_calls_and_plan(claim.attempt, result)
+            for hint in result.proposal.context:
+                if hint.item is not None:
+                    self._run("insert_shown_item", item=hint.item, attempt=claim.attempt)
             attempt = self.attempt(claim.attempt)
             if result.champion:
                 self._run(

@@ -17,4 +17,14 @@ CREATE TABLE call_messages (
     FOREIGN KEY (attempt, call) REFERENCES calls (attempt, number)
 ) STRICT, WITHOUT ROWID;
 
+-- Which attempts an item of the memory was shown to; the attempt's context has the details.
+CREATE TABLE shown_items (
+    item INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    PRIMARY KEY (item, attempt)
+) STRICT, WITHOUT ROWID;
+INSERT INTO shown_items
+SELECT DISTINCT shown.value, a.id FROM attempts a, json_each(items_in(a.context)) shown
+WHERE a.context IS NOT NULL;
+
 CREATE INDEX call_messages_by_text ON call_messages (text);
