@@ -52,8 +52,8 @@ def page(browser: Browser) -> Iterator[Page]:
     yield opened
     context.close()
     assert elsewhere == [], "nothing is loaded from elsewhere"
-    assert not [text for text in messages if "Content Security Policy" in text]
-    assert messages == []
+    # The server of a test ends before its page, which then looks for it in vain.
+    assert [text for text in messages if "net::ERR_" not in text] == []
 
 
 @pytest.fixture(scope="module")

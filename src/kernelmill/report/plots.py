@@ -36,25 +36,6 @@ class _Frame(NamedTuple):
         return self.height - self.margin - share * (self.height - 2 * self.margin)
 
 
-def solved_plot(summary: CampaignSummary) -> Markup:
-    """The number of solved tasks over the attempts per task."""
-    numbers = sorted(t.solved_at for t in summary.tasks if t.solved_at is not None)
-    most = max((task.attempts for task in summary.tasks), default=1)
-    frame = _Frame(_WIDTH, _HEIGHT, _MARGIN, most, 0, max(1, len(summary.tasks)))
-    points = [(0.0, 0.0)]
-    for count, number in enumerate(numbers, 1):
-        points += [(number, count - 1), (number, count)]
-    points.append((most, len(numbers)))
-    parts = [_axes(frame), _line(frame, points)]
-    for number in sorted({1, *range(5, most + 1, max(5, most // 30 * 5)), most}):
-        parts.append(_text(frame.x(number), _HEIGHT - 20, str(number), "middle"))
-    parts.append(_text(frame.x(most), _HEIGHT - 6, "attempts per task", "end"))
-    parts.append(_text(4, frame.y(frame.y_end) - 6, f"{len(summary.tasks)} tasks"))
-    if len(numbers) < len(summary.tasks):
-        parts.append(_text(frame.x(most), frame.y(len(numbers)) - 6, f"{len(numbers)}", "end"))
-    return _svg(_WIDTH, _HEIGHT, parts)
-
-
 def speedup_plot(summary: CampaignSummary) -> Markup:
     """Histogram of the champions' speedups over their baseline, on a logarithmic scale."""
     ratios = [t.latency.over_baseline.ratio for t in summary.tasks if t.latency is not None]

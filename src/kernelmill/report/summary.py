@@ -18,6 +18,7 @@ from kernelmill.records.campaign import (
     Totals,
 )
 from kernelmill.records.verdict import Evidence, Latency, Verdict
+from kernelmill.report.curves import Curve, LearningCurves, campaign_curves, fast_p
 from kernelmill.workspace import Workspace
 
 _MOST_FAILURES = 3
@@ -76,15 +77,37 @@ class Speedups(NamedTuple):
     tasks: int
     geometric_mean: float
     median: float
+    low: float
+    """A tenth of the ratios are at most this."""
+    high: float
+    """A tenth of the ratios are at least this."""
 
     @classmethod
     def of(cls, ratios: list[float]) -> "Speedups | None":
         if not ratios:
             return None
-        return cls(len(ratios), statistics.geometric_mean(ratios), statistics.median(ratios))
+        ordered = sorted(ratios)
+        tail = len(ordered) // 10
+        return cls(
+            len(ordered),
+            statistics.geometric_mean(ordered),
+            statistics.median(ordered),
+            ordered[tail],
+            ordered[-1 - tail],
+        )
 
     def __str__(self) -> str:
         return f"geomean {self.geometric_mean:.2f}x, median {self.median:.2f}x"
+
+
+class FamilySummary(NamedTuple):
+    """The tasks of one family."""
+
+    family: str
+    tasks: int
+    solved: int
+    faster: int
+    over_baseline: Speedups | None
 
 
 class CampaignSummary(msgspec.Struct, frozen=True):
@@ -94,6 +117,43 @@ class CampaignSummary(msgspec.Struct, frozen=True):
     events: tuple[Event, ...]
     spending: tuple[Spending, ...]
     """Empty where no model was called."""
+    curves: LearningCurves = LearningCurves((), ())
+    sources: dict[str, dict[str, str]] = {}
+    """The files of each champion, by task."""
+
+    @property
+    def families(self) -> list[FamilySummary]:
+        names = sorted({task.family for task in self.tasks if task.family})
+        return [self._family(name) for name in names]
+
+    def _family(self, name: str) -> FamilySummary:
+        tasks = [task for task in self.tasks if task.family == name]
+        latencies = [task.latency for task in tasks if task.latency is not None]
+        return FamilySummary(
+            name,
+            len(tasks),
+            sum(task.champion is not None for task in tasks),
+            sum(latency.over_baseline.verdict == "faster" for latency in latencies),
+            Speedups.of([latency.over_baseline.ratio for latency in latencies]),
+        )
+
+    @property
+    def fast_p(self) -> tuple[Curve, ...]:
+        """Against the baseline, and against torch.compile where that was measured."""
+        count = len(self.tasks)
+        baseline = [latency.over_baseline.ratio for latency in self.latencies]
+        compiled = [latency.over_compile for latency in self.latencies]
+        ratios = [interval.ratio for interval in compiled if interval is not None]
+        name = next((latency.baseline for latency in self.latencies), "baseline")
+        curves = [fast_p(baseline, count)._replace(name=f"over {name}")]
+        if ratios:
+            curves.append(fast_p(ratios, count)._replace(name="over torch.compile"))
+        return tuple(curves)
+
+    @property
+    def seconds(self) -> float:
+        """Time of the judge, with its waiting."""
+        return self.totals.wait_seconds + self.totals.measure_seconds
 
     @property
     def solved(self) -> list[TaskSummary]:
@@ -138,7 +198,20 @@ def summarise_campaign(workspace: Workspace, campaign: Campaign) -> CampaignSumm
     )
     totals = workspace.totals(campaign)
     events, spending = workspace.events(campaign), workspace.spending(campaign)
-    return CampaignSummary(campaign, totals, tasks, tuple(events), tuple(spending))
+    return CampaignSummary(
+        campaign,
+        totals,
+        tasks,
+        tuple(events),
+        tuple(spending),
+        campaign_curves(workspace, campaign),
+        {task.name: _source(workspace, task.champion) for task in tasks if task.champion},
+    )
+
+
+def _source(workspace: Workspace, champion: int) -> dict[str, str]:
+    candidate = workspace.candidate(workspace.attempt(champion))
+    return {} if candidate is None else candidate.files
 
 
 def _task_summary(

@@ -6,12 +6,15 @@ import socket
 from typing import NamedTuple
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.applications import Starlette
 
 from kernelmill.records.errors import UsageError
 from kernelmill.serving.guard import LOOPBACK, Guard
 
 TOKEN_VARIABLE = "KERNELMILL_TOKEN"
+STOPPING = "is_stopping"
+"""The attribute of an application's state that tells endless answers when to end."""
+_GRACE_SECONDS = 3
 
 
 class Address(NamedTuple):
@@ -38,7 +41,7 @@ class BoundServer(NamedTuple):
         self.server.run(sockets=[self.socket])
 
 
-def bind(app: ASGIApp, host: str, port: int) -> BoundServer:
+def bind(app: Starlette, host: str, port: int) -> BoundServer:
     """Take a port (0: any) for an application behind a guard. Raises UsageError.
 
     Beyond this machine a token is needed: that of the environment, or a new one.
@@ -56,10 +59,12 @@ def bind(app: ASGIApp, host: str, port: int) -> BoundServer:
         raise UsageError(f"cannot listen on {host}:{port}: {error.strerror}") from error
     config = uvicorn.Config(
         Guard(app, host, token),
-        log_level="warning",
+        log_level="critical",
         access_log=False,
-        timeout_graceful_shutdown=2,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
         server_header=False,
     )
     address = Address(host, bound.getsockname()[1], token)
-    return BoundServer(address, uvicorn.Server(config), bound)
+    server = uvicorn.Server(config)
+    setattr(app.state, STOPPING, lambda: server.should_exit)
+    return BoundServer(address, server, bound)

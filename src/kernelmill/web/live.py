@@ -7,6 +7,7 @@ import anyio
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
+from kernelmill.serving.running import STOPPING
 from kernelmill.workspace.database import FILE
 
 _SECONDS = 1.0
@@ -30,9 +31,10 @@ def event_stream(request: Request, folder: Path) -> StreamingResponse:
 
     async def events() -> AsyncIterator[str]:
         known = request.headers.get("last-event-id", "")
+        is_stopping = getattr(request.app.state, STOPPING, bool)
         silent = 0.0
         yield "retry: 2000\n\n"
-        while not await request.is_disconnected():
+        while not (is_stopping() or await request.is_disconnected()):
             current = stamp(folder)
             if current != known:
                 known, silent = current, 0.0
