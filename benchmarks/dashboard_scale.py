@@ -121,7 +121,7 @@ def fill(folder: Path, attempts: int, items: int) -> None:
         with workspace.writing() as database:
             source = packed({"model.py": "pass", "kernel.cpp": "// a kernel\n" * 60})
             database.execute("INSERT INTO sources VALUES ('digest', ?)", [source])
-            verdict = packed(make_verdict(tasks[0], 1.5))
+            verdict = packed(make_verdict(tasks[0].id, "digest", 1.5))
             context = packed(
                 tuple(msgspec.structs.replace(hint, item=n + 1) for n, hint in enumerate(HINTS))
             )
