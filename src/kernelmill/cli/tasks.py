@@ -1,5 +1,6 @@
 """`kernelmill tasks`: list suites, show a task, screen tasks."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -10,12 +11,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from kernelmill import api
+from kernelmill.cli.json_output import JsonOption, print_json
+from kernelmill.cli.json_records import TaskLine
 from kernelmill.cli.options import ScaleOption
 from kernelmill.cli.terminal import folding_table, wide_console
 from kernelmill.judge.screening import CHEATS, Screening
 from kernelmill.records.errors import UsageError
 from kernelmill.records.task import Task
-from kernelmill.tasks import find_suite, suite_names
+from kernelmill.tasks import Suite, find_suite, suite_names
 from kernelmill.tasks.loader import SkippedFile
 
 tasks_app = typer.Typer(no_args_is_help=True, help="Tasks: list, show, screen.")
@@ -25,8 +28,13 @@ _HOLES = 1
 @tasks_app.command("list")
 def list_tasks(
     suite: Annotated[str, typer.Argument(help="A suite. Default: all that are built in.")] = "",
+    json: JsonOption = False,
 ) -> None:
     """List the tasks of a suite, without running any of their code."""
+    if json:
+        names = (suite,) if suite else suite_names()
+        print_json([line for name in names for line in _lines(find_suite(name))])
+        return
     console = wide_console()
     for name in (suite,) if suite else suite_names():
         found = find_suite(name)
@@ -42,8 +50,13 @@ def list_tasks(
 def show_task(
     task: Annotated[str, typer.Argument(help="A task: suite/name, or a file.")],
     scale: ScaleOption = None,
+    json: JsonOption = False,
 ) -> None:
     """Load a task in a sandbox and describe it: shapes, operators, hidden variants."""
+    if json:
+        found = api.describe_suite(task, scale=scale)
+        print_json([one for one in found if isinstance(one, Task)])
+        return
     console = wide_console()
     for described in api.describe_suite(task, scale=scale):
         if isinstance(described, SkippedFile):
@@ -83,6 +96,13 @@ def screen_tasks(
     console.print(_conclusion(results, unusable), highlight=False, soft_wrap=True)
     if unusable or any(result.has_hole for result in results):
         raise typer.Exit(_HOLES)
+
+
+def _lines(suite: Suite) -> Iterator[TaskLine]:
+    for task in suite.tasks:
+        yield TaskLine(task.id, task.path, task.family)
+    for file in suite.skipped:
+        yield TaskLine(file.name, "", None, file.reason)
 
 
 def _print_skipped(console: Console, file: SkippedFile) -> None:
