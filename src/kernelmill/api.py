@@ -25,7 +25,8 @@ from kernelmill.records.errors import TaskError, UsageError
 from kernelmill.records.task import Task
 from kernelmill.records.verdict import Verdict
 from kernelmill.report import CampaignSummary, summarise_campaign, write_page
-from kernelmill.tasks import TaskFile, load_suite
+from kernelmill.tasks import TaskFile, find_suite, load_suite
+from kernelmill.tasks.loader import SkippedFile
 
 DEFAULT_WORKSPACE = Path("kernelmill-workspace")
 ROUNDS = JudgeSettings().rounds
@@ -52,10 +53,14 @@ class RunResult(NamedTuple):
         return self.workspace / BEST
 
     @property
-    def unpaid(self) -> str:
-        """The call that the cost limit did not allow; empty where that did not end the run."""
-        *_, before_last, _ended = self.summary.events
-        return before_last.text if before_last.kind is EventKind.NO_MONEY else ""
+    def reason(self) -> str:
+        """What the generator or the cost limit did not allow; empty where neither ended the run."""
+        kinds = {
+            Ending.OUT_OF_MONEY: EventKind.NO_MONEY,
+            Ending.NO_GENERATOR: EventKind.NO_GENERATOR,
+        }
+        kind = kinds.get(self.ending)
+        return next((one.text for one in reversed(self.summary.events) if one.kind is kind), "")
 
 
 class _Example(NamedTuple):
@@ -92,6 +97,7 @@ def verify(
     mapping from file names to sources. `compiled` measures torch.compile as well as the baseline.
     """
     target = get_backend(backend)
+    target.demand_requirements()
     file, given = find_task(str(task)), _candidate(candidate, target)
     with _open_judge(target, threads, rounds, allow_unsandboxed) as judge:
         return judge.verify(judge.describe(file, scale), given, compiled)
@@ -113,6 +119,7 @@ def verify_examples(
     `progress` is called with the name of each task before it is judged.
     """
     target = get_backend(backend)
+    target.demand_requirements()
     examples = list(_examples(load_suite(str(suite)), target))
     if not examples:
         raise UsageError(f"backend {target.name} ships no examples for {suite}: name a candidate")
@@ -124,12 +131,25 @@ def verify_examples(
 
 def describe_suite(
     suite: str | Path, *, backend: str = "cpp", scale: str | None = None
-) -> Iterator[Task]:
-    """Load the tasks of a suite in a sandbox: shapes, operators, hidden variants."""
-    files = load_suite(str(suite))
+) -> Iterator[Task | SkippedFile]:
+    """Load the tasks of a suite in a sandbox: shapes, operators, hidden variants.
+
+    A file of a folder that is no usable task is given with the reason; a single one raises
+    TaskError.
+    """
+    found = find_suite(str(suite))
+    yield from found.skipped
+    if not found.tasks:
+        return
     with Judge(get_backend(backend)) as judge:
-        for file in files:
-            yield judge.describe(file, scale)
+        for file in found.tasks:
+            try:
+                described: Task | SkippedFile = judge.describe(file, scale)
+            except TaskError as error:
+                if len(found.tasks) + len(found.skipped) == 1:
+                    raise
+                described = SkippedFile(file.id, str(error), is_broken=True)
+            yield described
 
 
 def screen_suite(
@@ -139,9 +159,14 @@ def screen_suite(
     progress: Callable[[str], None] = _ignore,
 ) -> Iterator[TaskScreening]:
     """Find out which dishonest outputs the check of each task would let through, on a CPU."""
-    files = load_suite(str(suite))
+    found = find_suite(str(suite))
+    for skipped in found.skipped:
+        if skipped.is_broken:
+            yield TaskScreening(skipped.name, None, skipped.reason)
+    if not found.tasks:
+        raise UsageError(f"{suite} holds no task")
     with Judge(get_backend("cpp")) as judge:
-        for file in files:
+        for file in found.tasks:
             progress(file.id)
             try:
                 result = TaskScreening(file.id, screen(judge, judge.describe(file, scale)))

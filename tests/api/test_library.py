@@ -109,7 +109,7 @@ def test_a_campaign_is_run_and_resumed(task: Path, tmp_path: Path) -> None:
         [task], **options, budget=1, rounds=5, compiled=False, workspace=tmp_path / "w",
         watcher=Recorder(),
     )  # fmt: skip
-    assert result.ending is Ending.COMPLETE and result.unpaid == ""
+    assert result.ending is Ending.COMPLETE and result.reason == ""
     assert events == ["loaded 1 of 1", "campaign 1 in w"]
     assert result.report.is_file() and (result.best / "cpp" / "task" / "kernel.cpp").is_file()
     assert [entry.name for entry in result.summary.solved] == ["task"]
@@ -124,7 +124,7 @@ def test_a_call_that_could_not_be_paid_is_named(tmp_path: Path) -> None:
         workspace.note(campaign, "ended", Ending.OUT_OF_MONEY)
         summary = summarise_campaign(workspace, campaign)
     result = kernelmill.RunResult(tmp_path, campaign, Ending.OUT_OF_MONEY, summary)
-    assert result.unpaid == "the next call may cost 1.0000 USD"
+    assert result.reason == "the next call may cost 1.0000 USD"
 
 
 def test_readiness_needs_a_backend_without_missing_requirements() -> None:

@@ -21,6 +21,7 @@ from kernelmill.campaign import (
 from kernelmill.campaign.preflight import describe_tasks, find_tasks
 from kernelmill.campaign.replay import ReplayGenerator
 from kernelmill.generators.base import Generator
+from kernelmill.generators.composer import Composer
 from kernelmill.judge import Judge, JudgeSettings
 from kernelmill.records.attempt import Attempt, State, VerdictKind
 from kernelmill.records.campaign import Campaign, Totals
@@ -238,12 +239,38 @@ def test_a_generator_that_fails_leaves_nothing_claimed(
             raise GeneratorUnavailable("it is gone")
 
     campaign = begin(judge, workspace, home)
-    with pytest.raises(GeneratorUnavailable, match="it is gone"):
-        run_campaign(
-            workspace, campaign, components(judge, Fixed(before=fail)), RunLimits(), Watcher()
-        )
+    failing = components(judge, Fixed(before=fail))
+    ending = run_campaign(workspace, campaign, failing, RunLimits(), Watcher())
+    assert ending is Ending.NO_GENERATOR
     totals = workspace.totals(campaign)
     assert (totals.done, totals.claimed) == (1, 0)
+
+
+class Setting(Watcher):
+    def __init__(self) -> None:
+        self.reasons: list[str] = []
+
+    def set_aside(self, task: str, reason: str) -> None:
+        self.reasons.append(reason)
+
+
+def test_what_the_composer_cannot_write_is_said_once(
+    judge: Judge, workspace: Workspace, tmp_path: Path
+) -> None:
+    (tmp_path / "half.py").write_text(TASK.replace("features)]", "features).bfloat16()]"))
+    tasks = list(describe_tasks(judge, find_tasks((str(tmp_path / "half.py"),)), "cpu"))
+    settings = msgspec.structs.replace(SETTINGS, budget=5, generator="composer")
+    campaign = workspace.create_campaign(settings, tasks)
+    composer, watcher = Composer(), Setting()
+    try:
+        workers = Components((judge,), composer, get_strategy("value"))
+        run_campaign(workspace, campaign, workers, RunLimits(), watcher)
+    finally:
+        composer.close()
+    assert len(watcher.reasons) == 1
+    assert "bfloat16" in watcher.reasons[0] and "--generator model" in watcher.reasons[0]
+    assert workspace.totals(campaign).done == 0
+    assert workspace.tasks(campaign)[0].set_aside == watcher.reasons[0]
 
 
 def test_nothing_is_compiled_during_a_timed_run(workspace: Workspace, home: Path) -> None:

@@ -14,11 +14,13 @@ from kernelmill.campaign.preflight import describe_tasks, find_tasks
 from kernelmill.generators.model.auditor import auditor_of
 from kernelmill.generators.model.call_problems import CallProblem
 from kernelmill.generators.model.generator import ModelGenerator
+from kernelmill.generators.model.model_client import ModelClient, Unanswered
+from kernelmill.generators.model.protocol import ChatMessage, Question
 from kernelmill.judge import Judge
 from kernelmill.records.attempt import State
 from kernelmill.records.campaign import Campaign, EventKind
-from kernelmill.records.errors import GeneratorUnavailable
-from kernelmill.records.model_settings import Model, ModelSettings, Patience, Price
+from kernelmill.records.model_calls import ModelCall
+from kernelmill.records.model_settings import Model, ModelRole, ModelSettings, Patience, Price
 from kernelmill.strategies import get_strategy
 from kernelmill.workspace import Workspace
 from samples import SETTINGS
@@ -98,9 +100,8 @@ def test_a_campaign_survives_a_hostile_endpoint(judge: Judge, workspace: Workspa
     )  # fmt: skip
     with serving(*hostile) as server:
         server.otherwise = writing()
-        ending = run_campaign(
-            workspace, campaign, components(judge, server), RunLimits(), Watcher()
-        )
+        limits = RunLimits(pauses=(0.01,))
+        ending = run_campaign(workspace, campaign, components(judge, server), limits, Watcher())
         asked = len(server.asked)
     assert ending is Ending.COMPLETE
     assert workspace.totals(campaign).done == 8
@@ -216,16 +217,85 @@ def test_two_attempts_never_share_an_answer(judge: Judge, workspace: Workspace) 
     assert len({attempt.source for attempt in workspace.attempts(campaign, 1)}) == 3
 
 
-def test_an_endpoint_that_is_gone_ends_the_campaign_and_loses_nothing(
-    judge: Judge, workspace: Workspace
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [(401, "revoked"), (429, "You exceeded your quota: insufficient_quota")],
+    ids=str,
+)
+def test_an_endpoint_that_is_gone_ends_the_run_at_once_and_loses_nothing(
+    code: int, message: str, judge: Judge, workspace: Workspace
 ) -> None:
     campaign = begin(judge, workspace, budget=2, tasks=1)
-    with serving(writing(), status(401, "revoked")) as server:
+    with serving(writing(), status(code, message)) as server:
         server.otherwise = writing()
         workers = components(judge, server)
-        with pytest.raises(GeneratorUnavailable, match="revoked"):
-            run_campaign(workspace, campaign, workers, RunLimits(), Watcher())
+        ending = run_campaign(workspace, campaign, workers, RunLimits(), Watcher())
+        assert ending is Ending.NO_GENERATOR
+        assert len(server.asked) == 2, "it is not asked again"
         totals = workspace.totals(campaign)
         assert (totals.done, totals.claimed) == (1, 0)
+        said = [e.text for e in workspace.events(campaign) if e.kind is EventKind.NO_GENERATOR]
+        assert message in said[0]
         assert run_campaign(workspace, campaign, workers, RunLimits(), Watcher()) is Ending.COMPLETE
     assert workspace.totals(campaign).done == 2
+
+
+class Pauses(Watcher):
+    def __init__(self) -> None:
+        self.said: list[tuple[str, float]] = []
+
+    def paused(self, reason: str, seconds: float) -> None:
+        self.said.append((reason, seconds))
+
+
+def test_a_campaign_pauses_while_its_endpoint_does_not_answer(
+    judge: Judge, workspace: Workspace
+) -> None:
+    campaign = begin(judge, workspace, budget=1, tasks=1)
+    # Two tries per question: the first two questions get no answer.
+    with serving(*[status(503, "overloaded")] * 4) as server:
+        server.otherwise = writing()
+        watcher, limits = Pauses(), RunLimits(pauses=(0.01, 0.02))
+        ending = run_campaign(workspace, campaign, components(judge, server), limits, watcher)
+    assert ending is Ending.COMPLETE
+    assert [seconds for _, seconds in watcher.said] == [0.01, 0.02]
+    assert all("overloaded" in reason for reason, _ in watcher.said)
+    assert [e.kind for e in workspace.events(campaign)].count(EventKind.PAUSED) == 2
+    (attempt,) = workspace.attempts(campaign, 1)
+    assert attempt.state is State.PASSED
+    # The calls in vain are told of, and cost nothing.
+    assert len(workspace.calls(attempt.id)) == 5
+    assert attempt.cost_usd == pytest.approx(PRICE.cost(1000, 500))
+
+
+def test_a_run_ends_paused_where_its_endpoint_stays_away(
+    judge: Judge, workspace: Workspace
+) -> None:
+    campaign = begin(judge, workspace, budget=2)
+    patience = msgspec.structs.replace(PATIENCE, tries=1, failures_in_a_row=3)
+    with serving() as server:
+        server.otherwise = status(503, "overloaded")
+        model = Model("m", "openai", server.address, max_tokens=MOST, price=PRICE)
+        generator = ModelGenerator()
+        generator.use(ModelSettings((model,), patience=patience))
+        workers = Components((judge,), generator, get_strategy("refine"))
+        limits = RunLimits(pauses=(0.01,))
+        ending = run_campaign(workspace, campaign, workers, limits, Watcher())
+        assert ending is Ending.NO_GENERATOR
+        assert workspace.totals(campaign).done == workspace.totals(campaign).claimed == 0
+        assert workspace.expenses(campaign).spent_usd == 0.0
+        server.otherwise = writing()
+        ending = run_campaign(workspace, campaign, workers, RunLimits(), Watcher())
+    assert ending is Ending.COMPLETE and workspace.totals(campaign).done == 4
+
+
+def test_a_connection_that_is_never_made_costs_nothing() -> None:
+    """The address is reserved for documentation: nobody is there."""
+    model = Model("m", "openai", "http://192.0.2.1:9/v1", max_tokens=MOST, price=PRICE)
+    patience = msgspec.structs.replace(PATIENCE, connect_seconds=0.05, tries=1)
+    client = ModelClient(ModelSettings((model,), patience=patience, cached=False))
+    calls: list[ModelCall] = []
+    question = Question(model, ModelRole.GENERATOR, "", (ChatMessage("user", "?"),), MOST, 0)
+    with pytest.raises(Unanswered):
+        client.ask(question, calls)
+    assert [call.cost_usd for call in calls] == [0.0]

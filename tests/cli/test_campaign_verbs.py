@@ -27,7 +27,7 @@ from samples import SETTINGS, make_result, new_tasks
         (("starter", "--threads", "0"), "--threads"),
         (("starter", "--rounds", "1"), "--rounds"),
         (("starter", "--workspace", "/dev/null"), "cannot make a workspace"),
-        (("starter/gelu", "--scale", "moon"), "none of the tasks loads"),
+        (("starter/gelu", "--scale", "moon"), "none of the 1 tasks loads"),
         ((), "Missing argument"),
     ],
     ids=str,

@@ -102,6 +102,49 @@ def test_every_verb_in_the_page_on_campaigns_is_one() -> None:
             assert option in usage
 
 
+@pytest.mark.compiler
+@pytest.mark.isolation
+def test_the_first_hour_can_be_followed(tmp_path: Path) -> None:
+    """Its files are written, and its commands run one after the other in an empty folder."""
+    page = (PROJECT / "docs" / "first-hour.md").read_text()
+    files = re.findall(r"^`([\w.]+)`:\n\n(`{3,})\w+\n(.*?)^\2\n", page, re.S | re.M)
+    for name, _, text in files:
+        (tmp_path / name).write_text(text)
+    commands = re.findall(r"^kernelmill .*$", page, re.M)
+    assert len(commands) >= 8
+    for command in commands:
+        done = subprocess.run(
+            [sys.executable, "-m", *command.split()], capture_output=True, text=True, cwd=tmp_path
+        )
+        assert done.returncode == 0, (command, done.stdout, done.stderr)
+    assert (tmp_path / "report.html").is_file() and (tmp_path / "report.csv").is_file()
+    assert (
+        "1 of 1 tasks solved"
+        in subprocess.run(
+            [sys.executable, "-m", "kernelmill", "report"],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+        ).stdout
+    )
+
+
+def test_the_example_of_a_client_lists_tasks() -> None:
+    pytest.importorskip("mcp", reason="needs kernelmill[mcp]")
+    (example,) = python_blocks("agents.md")
+    assert run_python(example) == "starter/gelu open 30\n"
+
+
+def test_the_exit_codes_and_read_verbs_are_those_of_the_program() -> None:
+    from kernelmill.cli.progress import INTERRUPTED, PAUSED
+    from kernelmill.cli.schema import SCHEMAS
+
+    page = (PROJECT / "docs" / "scripting.md").read_text()
+    assert f"| {PAUSED} |" in page and f"| {INTERRUPTED} |" in page
+    for name in SCHEMAS:
+        assert f"`{name}`" in page or name == "verify", name
+
+
 def python_blocks(page: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (PROJECT / "docs" / page).read_text(), re.S)
 

@@ -1,5 +1,7 @@
 """Reports: figures, tables, and a page without external resources."""
 
+import csv
+import io
 import re
 from pathlib import Path
 
@@ -7,10 +9,21 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from kernelmill.records.attempt import AttemptOutcome, State
 from kernelmill.records.campaign import NewTask
 from kernelmill.records.errors import UsageError
 from kernelmill.records.verdict import Interval
 from kernelmill.report import conclusion, summarise_campaign, task_table, write_page
+from kernelmill.report.comparing import compare_campaigns
+from kernelmill.report.curves import (
+    Curve,
+    CurvePoint,
+    campaign_curves,
+    fast_p,
+    learning_curves,
+    mean_curve,
+)
+from kernelmill.report.exporting import as_csv, as_markdown
 from kernelmill.workspace import Workspace
 from samples import SETTINGS, make_result, make_task, make_verdict, new_tasks
 
@@ -99,7 +112,10 @@ def test_the_page_stands_alone(workspace: Workspace, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     write_page(summarise_campaign(workspace, workspace.campaign()), page)
     text = page.read_text()
-    assert text.count("<svg") == text.count("</svg>") == 2 + 3
+    assert text.count("<svg") == text.count("</svg>") == 2 + 2 + 1
+    assert "it is &lt;wrong&gt;" in text and "kernelmill show 5" in text
+    assert "<pre>pass</pre>" in text, "the champion's source"
+    assert "float32[2x2]" in text and "s of judging" in text
     assert "Every champion was written from nothing." in text
     assert "<broken>" not in text and "it is &lt;broken&gt;" in text
     assert not re.search(r"(src|href)=|https?://|<script|nan", text)
@@ -107,6 +123,70 @@ def test_the_page_stands_alone(workspace: Workspace, tmp_path: Path) -> None:
         write_page(
             summarise_campaign(workspace, workspace.campaign()), tmp_path / "no" / "report.html"
         )
+
+
+def test_markdown_and_csv(workspace: Workspace) -> None:
+    summary = summarise_campaign(workspace, workspace.campaign())
+    first, second, third = csv.DictReader(io.StringIO(as_csv(summary)))
+    assert (first["over_baseline"], first["best_attempt"], first["verdict"]) == (
+        "2.9",
+        "3",
+        "faster",
+    )
+    assert (second["verdict"], second["over_baseline"]) == ("unsolved", "")
+    assert second["reason"] == "correctness: numerical: it is <wrong>"
+    assert third["reason"] == "it is <broken>"
+    text = as_markdown(summary)
+    assert "| a | pointwise | faster | 0.345 | 2.90x \\[2.84, 2.96\\] |" in text
+    assert "it is \\<wrong\\>" in text and "<broken>" not in text
+    assert "| pointwise | 2 | 1 | 1 | 2.90x | 2.90x |" in text
+
+
+def test_two_campaigns_are_compared_task_by_task(workspace: Workspace, tmp_path: Path) -> None:
+    first = workspace.campaign()
+    second = workspace.create_campaign(SETTINGS, new_tasks("a", "b"))
+    for task, ratio in ((1, 5.8), (2, 2.0)):
+        claim = workspace.claim(second, task)
+        assert claim is not None
+        workspace.complete(claim, make_result(ratio, champion=True), lambda *_: None)
+    summaries = [summarise_campaign(workspace, one) for one in (first, second)]
+    comparison = compare_campaigns(*summaries)
+    assert [task.gain for task in comparison.tasks] == [pytest.approx(2.0), None]
+    assert comparison.conclusion() == (
+        "campaign 2 over campaign 1: 1 faster, 0 slower of 1 tasks that both solved, geomean 2.00; "
+        "solved by 1 only: 0, by 2 only: 1"
+    )
+    write_page(summaries[1], tmp_path / "page.html", comparison)
+    assert "Compared with campaign 1" in (tmp_path / "page.html").read_text()
+
+
+def test_curves_over_attempts_and_seeds() -> None:
+    outcomes = [
+        AttemptOutcome(1, 1, State.REFUSED, None), AttemptOutcome(1, 2, State.PASSED, 4.0),
+        AttemptOutcome(2, 1, State.PASSED, 0.5), AttemptOutcome(2, 3, State.PASSED, 9.0),
+    ]  # fmt: skip
+    solved, speedup = learning_curves(outcomes, 2)
+    assert [point.y for point in solved.points] == [0.0, 0.5, 1.0, 1.0]
+    # A kernel that is slower than the reference is not used.
+    assert [point.y for point in speedup.points] == pytest.approx([1.0, 1.0, 2.0, 6.0])
+    mean = mean_curve("m", [solved, Curve("other", (CurvePoint(0, 0.0), CurvePoint(1, 0.0)))])
+    assert [point.y for point in mean.points] == [0.0, 0.25, 0.5, 0.5]
+    assert mean.points[3].spread == pytest.approx(0.5)
+    assert [point.y for point in fast_p([0.9, 2.5], 4).points] == [
+        0.5, 0.5, 0.5, 0.25, 0.25, 0.25, 0.25, 0.0, 0.0, 0.0,
+    ]  # fmt: skip
+
+
+def test_seeds_and_the_baseline_join_a_campaigns_curves(tmp_path: Path) -> None:
+    with Workspace(tmp_path / "w", create=True) as workspace:
+        for strategy, seed in (("refine", 1), ("refine", 2), ("best-of-n", 1), ("value", 1)):
+            settings = msgspec.structs.replace(SETTINGS, strategy=strategy, seed=seed)
+            campaign = workspace.create_campaign(settings, new_tasks("a"))
+            claim = workspace.claim(campaign, 1)
+            assert claim is not None
+            workspace.complete(claim, make_result(2.0, champion=True), lambda *_: None)
+        curves = campaign_curves(workspace, workspace.campaign(1))
+    assert [curve.name for curve in curves.solved] == ["refine, 2 seeds", "best-of-n"]
 
 
 def test_an_empty_campaign_has_a_report_too(tmp_path: Path) -> None:

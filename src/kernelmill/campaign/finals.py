@@ -97,7 +97,7 @@ def write_best(workspace: Workspace, backend: str) -> list[Path]:
         _clear(folder)
         for name, text in candidate.files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text)
+            (folder / name).write_text(text, encoding="utf-8")
         (folder / "verdict.json").write_bytes(verdict.to_json())
         folders.append(folder)
     return folders

@@ -4,7 +4,7 @@ import enum
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -19,25 +19,45 @@ class Ending(enum.StrEnum):
     OUT_OF_TIME = "stopped: the time limit is reached"
     OUT_OF_MONEY = "stopped: the cost limit is reached"
     PRICE_UNKNOWN = "stopped: the cost limit cannot be kept, the generator does not know its cost"
+    NO_GENERATOR = "paused: the generator does not answer"
+
+
+PAUSES = (15.0, 30.0, 60.0, 120.0, 300.0)
+"""Seconds of the pauses while a generator does not answer, one after the other; then the last."""
 
 
 class RunLimits:
     """The limits of one run; they decide whether another attempt may begin."""
 
-    def __init__(self, max_usd: float | None = None, max_minutes: float | None = None) -> None:
+    def __init__(
+        self,
+        max_usd: float | None = None,
+        max_minutes: float | None = None,
+        pauses: tuple[float, ...] = PAUSES,
+    ) -> None:
         self.max_usd = max_usd
+        self.pauses = pauses
+        self._begun = time.monotonic()
         self._deadline = None if max_minutes is None else time.monotonic() + 60 * max_minutes
         self._interrupts = 0
+        self.on_interrupt: Callable[[], None] = lambda: None
+        """Called at once when the run is interrupted, in the thread that runs it."""
 
     def interrupt(self) -> None:
         """Begin no further attempt; the second call raises KeyboardInterrupt."""
         self._interrupts += 1
+        if self._interrupts == 1:
+            self.on_interrupt()
         if self._interrupts > 1:
             raise KeyboardInterrupt
 
     @property
     def seconds_left(self) -> float | None:
         return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+
+    @property
+    def seconds_spent(self) -> float:
+        return time.monotonic() - self._begun
 
     @property
     def interrupted(self) -> bool:

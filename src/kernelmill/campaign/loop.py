@@ -8,31 +8,37 @@ miss the attempts under way.
 """
 
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import NamedTuple
 
+import msgspec
+
 from kernelmill.campaign.components import Components
 from kernelmill.campaign.history import StoredHistory
 from kernelmill.campaign.judge_pool import JudgePool
+from kernelmill.campaign.judging import Judged, judge_candidate
 from kernelmill.campaign.limits import Ending, RunLimits
+from kernelmill.campaign.pausing import Pause
 from kernelmill.campaign.preparation import Preparation, Prepared
 from kernelmill.campaign.schedule import TaskProgress, most_at_once
 from kernelmill.campaign.watcher import Watcher
-from kernelmill.judge import Judge
 from kernelmill.memory import Memory
 from kernelmill.records.attempt import Claim, Observation, Result, Seconds, State
 from kernelmill.records.campaign import Campaign, EventKind
-from kernelmill.records.errors import TaskError
-from kernelmill.records.proposal import Draft, Proposal
+from kernelmill.records.errors import GeneratorUnavailable, TaskError
+from kernelmill.records.model_calls import ModelCall
+from kernelmill.records.proposal import Proposal
 from kernelmill.records.task import Task
-from kernelmill.records.verdict import MARGIN, Verdict
 from kernelmill.strategies import History
 from kernelmill.workspace import Transaction, Workspace
 
 LOOKAHEAD = 2
 LOOKAHEAD_SEPARATE = 4
 """Where timing happens on a separate device, so that compilers need not wait for it."""
+_PAUSE_STEP = 0.2
+"""Seconds between two looks at Ctrl-C and the limits during a pause."""
 
 
 class _Work(NamedTuple):
@@ -42,16 +48,9 @@ class _Work(NamedTuple):
     task: Task
 
 
-class _Judged(NamedTuple):
-    verdict: Verdict
-    confirming: Verdict | None
-    champion: bool
-    seconds: float
-
-
 class _Done(NamedTuple):
     prepared: Prepared
-    judged: _Judged | None
+    judged: Judged | None
     waited: float
     """Seconds that a judge's thread waited for the draft."""
 
@@ -98,11 +97,14 @@ class CampaignLoop:
         self._writers = ThreadPoolExecutor(self._ahead, "kernelmill-ahead")
         self._judges = ThreadPoolExecutor(len(pool), "kernelmill-judge")
         self._readiness = ThreadPoolExecutor(len(pool), "kernelmill-ready")
-        self._out_of_money = False
+        self._stop: Ending | None = None
+        """Why no further attempt begins, apart from the limits."""
+        self._pause = Pause(limits.pauses)
+        self._in_vain: defaultdict[int, tuple[ModelCall, ...]] = defaultdict(tuple)
+        """Model calls of attempts that are proposed again, by task; the next one counts them."""
 
     def run(self) -> Ending:
-        """Raises GeneratorUnavailable, BackendUnavailable or IsolationError; the campaign can be
-        resumed after all of them."""
+        """Raises BackendUnavailable or IsolationError; the campaign can be resumed after both."""
         self._read_tasks()
         try:
             ending = self._run()
@@ -110,8 +112,8 @@ class CampaignLoop:
                 self._watcher.stopping(len(self._under_way))
             while self._under_way:
                 self._finish_one()
-            if self._out_of_money and ending is Ending.COMPLETE:
-                ending = Ending.OUT_OF_MONEY
+            if ending is Ending.COMPLETE:
+                ending = self._stop or ending
         except Exception:
             # The caller closes the judges; no thread may be using one by then.
             self._judges.shutdown(wait=False, cancel_futures=True)
@@ -138,13 +140,24 @@ class CampaignLoop:
 
     def _run(self) -> Ending:
         for work in self._turns():
-            if self._out_of_money:
-                return Ending.OUT_OF_MONEY
-            ending = self._limits.reached(self._totals, len(self._under_way))
-            if ending is not None:
+            self._wait_out_pause()
+            if (ending := self._ending()) is not None:
                 return ending
             self._begin(work)
         return Ending.COMPLETE
+
+    def _ending(self) -> Ending | None:
+        """Why no further attempt may begin; None where one may."""
+        return self._stop or self._limits.reached(self._totals, len(self._under_way))
+
+    def _wait_out_pause(self) -> None:
+        """Wait until the generator may be asked again, and finish attempts meanwhile."""
+        while (seconds := self._pause.seconds_left) > 0 and self._ending() is None:
+            seconds = min(seconds, _PAUSE_STEP)
+            if not self._under_way:
+                time.sleep(seconds)
+            elif wait([one.done for one in self._under_way], seconds, FIRST_COMPLETED).done:
+                self._finish_one()
 
     def _turns(self) -> Iterator[_Work]:
         while self._open:
@@ -214,7 +227,12 @@ class CampaignLoop:
         if ready.draft is None:
             return _Done(ready, None, waited)
         with self._pool.lease(work.task) as judge:
-            return _Done(ready, self._judged(judge, work, ready.draft, ready.objection), waited)
+            incumbent = self._champions.get(work.id)
+            candidate, objection = ready.draft.candidate, ready.objection
+            judged = judge_candidate(
+                judge, work.task, candidate, incumbent, self._watcher, objection
+            )
+        return _Done(ready, judged, waited)
 
     def _finish_one(self) -> None:
         """Wait for an attempt to be judged, and store it; of several, the one begun first."""
@@ -226,37 +244,46 @@ class CampaignLoop:
             self._under_way.remove(one)
             self._give_up(one.work, one.claim, str(error))
             return
-        self._under_way.remove(one)
-        self._out_of_money |= prepared.unaffordable
-        if prepared.unaffordable:
-            self._workspace.note(self._campaign, EventKind.NO_MONEY, prepared.declined)
-        if prepared.unaffordable and not prepared.in_vain:
-            self._workspace.release(one.claim)
+        except GeneratorUnavailable as error:
+            self._under_way.remove(one)
+            self._release_and_stop(one, Ending.NO_GENERATOR, EventKind.NO_GENERATOR, str(error))
             return
+        self._under_way.remove(one)
+        if prepared.unanswered:
+            self._propose_again(one, prepared)
+            return
+        self._pause.end()
+        if prepared.hopeless:
+            self._give_up(one.work, one.claim, f"declined: {prepared.declined}")
+            return
+        if prepared.unaffordable and not prepared.in_vain:
+            no_money = Ending.OUT_OF_MONEY, EventKind.NO_MONEY
+            self._release_and_stop(one, *no_money, prepared.declined)
+            return
+        if prepared.unaffordable:
+            self._stop = Ending.OUT_OF_MONEY
+            self._workspace.note(self._campaign, EventKind.NO_MONEY, prepared.declined)
         self._store(one, prepared, judged, waited)
 
-    def _judged(self, judge: Judge, work: _Work, draft: Draft, objection: str) -> _Judged:
-        """The verdict, and a confirming one from a new process where the candidate beats the
-        champion and time is measured, not modelled."""
-        begun = time.perf_counter()
-        self._watcher.working(work.task.id, "judging")
-        candidate = draft.candidate
-        verdict = judge.verify(work.task, candidate, brief=True, objection=objection)
-        confirming = None
-        champion = self._beats(work.id, verdict, 1 + MARGIN)
-        if champion and work.id in self._champions and not judge.backend.deterministic_timing:
-            self._watcher.working(work.task.id, "confirming")
-            confirming = judge.verify(work.task, candidate, brief=True)
-            champion = self._beats(work.id, confirming, 1.0)
-        return _Judged(verdict, confirming, champion, time.perf_counter() - begun)
+    def _release_and_stop(
+        self, one: _UnderWay, ending: Ending, kind: EventKind, reason: str
+    ) -> None:
+        self._workspace.release(one.claim)
+        if self._stop is None:
+            self._stop = ending
+            self._workspace.note(self._campaign, kind, reason)
 
-    def _beats(self, task: int, verdict: Verdict, margin: float) -> bool:
-        if not verdict.passed or verdict.latency is None:
-            return False
-        return verdict.latency.over_baseline.ratio > margin * self._champions.get(task, 0.0)
+    def _propose_again(self, one: _UnderWay, prepared: Prepared) -> None:
+        """After a pause; the attempt is not used up."""
+        self._workspace.release(one.claim)
+        self._in_vain[one.work.id] += prepared.in_vain
+        if self._pause.seconds_left <= 0:
+            seconds = self._pause.begin()
+            self._workspace.note(self._campaign, EventKind.PAUSED, prepared.declined)
+            self._watcher.paused(prepared.declined, seconds)
 
     def _store(
-        self, one: _UnderWay, prepared: Prepared, judged: _Judged | None, waited: float
+        self, one: _UnderWay, prepared: Prepared, judged: Judged | None, waited: float
     ) -> None:
         seconds = Seconds(
             prepared.generate_seconds,
@@ -264,15 +291,18 @@ class CampaignLoop:
             waited,
             judged.seconds if judged is not None else 0.0,
         )
+        draft, earlier = prepared.draft, self._in_vain.pop(one.work.id, ())
+        if draft is not None and earlier:
+            draft = msgspec.structs.replace(draft, calls=earlier + draft.calls)
         result = Result(
             one.proposal,
             seconds,
-            prepared.draft,
+            draft,
             judged.verdict if judged is not None else None,
             judged.confirming if judged is not None else None,
             judged is not None and judged.champion,
             prepared.declined,
-            prepared.in_vain,
+            earlier + prepared.in_vain,
         )
         attempt = self._workspace.complete(one.claim, result, self._observe)
         if result.champion:

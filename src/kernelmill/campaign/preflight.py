@@ -9,7 +9,7 @@ from kernelmill.generators.base import Generator
 from kernelmill.judge import Judge
 from kernelmill.records.campaign import NewTask
 from kernelmill.records.errors import TaskError, UsageError
-from kernelmill.tasks import TaskFile, load_suite
+from kernelmill.tasks import TaskFile, find_suite, load_suite
 
 
 def check_tools(backend: Backend, generator: Generator) -> None:
@@ -45,6 +45,8 @@ def find_tasks(suites: tuple[str, ...]) -> list[TaskFile | NewTask]:
             name = entry.id if isinstance(entry, TaskFile) else entry.name
             if found.setdefault(name, entry) != entry:
                 raise UsageError(f"two different tasks are called {name}: rename one of the files")
+    if not found:
+        raise UsageError(f"{', '.join(suites)} holds no task: no Python file in it defines Model")
     return list(found.values())
 
 
@@ -56,11 +58,16 @@ def find_task(name: str) -> TaskFile:
     return first
 
 
-def _entries(suite: str) -> Iterator[TaskFile | NewTask]:
+def _entries(spec: str) -> Iterator[TaskFile | NewTask]:
     try:
-        yield from load_suite(suite)
+        suite = find_suite(spec)
     except TaskError as error:
-        yield NewTask(suite, None, str(error))
+        yield NewTask(spec, None, str(error))
+        return
+    yield from suite.tasks
+    for file in suite.skipped:
+        if file.is_broken:
+            yield NewTask(file.name, None, file.reason)
 
 
 def describe_tasks(
@@ -102,4 +109,11 @@ def demand_some(tasks: list[NewTask]) -> None:
     """Raises UsageError where no task loads."""
     broken = [new for new in tasks if new.task is None]
     if len(broken) == len(tasks):
-        raise UsageError(f"none of the tasks loads; the first: {broken[0].set_aside}")
+        raise UsageError(
+            f"none of the {len(tasks)} tasks loads; the first: {broken[0].set_aside}"
+            + (
+                ""
+                if len(tasks) == 1
+                else "; all reasons: `kernelmill tasks show` with the same name"
+            )
+        )

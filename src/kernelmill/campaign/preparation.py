@@ -9,7 +9,7 @@ import msgspec
 from kernelmill.campaign import measurement_lock
 from kernelmill.campaign.judge_pool import JudgePool
 from kernelmill.generators.auditing import Auditor
-from kernelmill.generators.base import Declined, Generator, Unaffordable
+from kernelmill.generators.base import Declined, Generator, NoAnswer, TaskDeclined, Unaffordable
 from kernelmill.records.model_calls import ModelCall
 from kernelmill.records.proposal import Audit, Draft, Proposal
 
@@ -23,6 +23,10 @@ class Prepared(NamedTuple):
     """The model calls of a decline."""
     unaffordable: bool = False
     """It was declined because a call would exceed the cost limit."""
+    unanswered: bool = False
+    """It was declined because nobody answered, and may be written later."""
+    hopeless: bool = False
+    """It was declined because the generator can never write for this task."""
     objection: str = ""
     """The auditor's objection; empty where there is none."""
     generate_seconds: float = 0.0
@@ -52,8 +56,15 @@ class Preparation:
             audit = self._audit(proposal, draft) if builds else Audit("")
         except Declined as declined:
             seconds = time.perf_counter() - begun
-            unpaid = isinstance(declined, Unaffordable)
-            return Prepared(None, str(declined), declined.calls, unpaid, generate_seconds=seconds)
+            return Prepared(
+                None,
+                str(declined),
+                declined.calls,
+                unaffordable=isinstance(declined, Unaffordable),
+                unanswered=isinstance(declined, NoAnswer),
+                hopeless=isinstance(declined, TaskDeclined),
+                generate_seconds=seconds,
+            )
         draft = msgspec.structs.replace(draft, calls=draft.calls + audit.calls)
         return Prepared(
             draft,

@@ -30,6 +30,7 @@ def run_campaign(
     workspace.note(campaign, EventKind.BEGUN, "")
     components.generator.fund(CampaignCostBudget(workspace.expenses(campaign), limits.max_usd))
     watcher.begun(workspace.folder, campaign, workspace.tasks(campaign), limits)
+    limits.on_interrupt = watcher.interrupted
     with obeying_interrupts(limits):
         try:
             ending = _attempt_and_measure(workspace, campaign, components, limits, watcher)

@@ -31,6 +31,12 @@ class Watcher:
     def set_aside(self, task: str, reason: str) -> None:
         """The task gets no further attempts in this campaign."""
 
+    def paused(self, reason: str, seconds: float) -> None:
+        """The generator does not answer; the next attempt begins after this time."""
+
+    def interrupted(self) -> None:
+        """The first Ctrl-C. Called at once, while attempts are under way."""
+
     def stopping(self, in_flight: int) -> None:
         """No further attempt begins; `in_flight` attempts are being finished."""
 

@@ -10,6 +10,8 @@ from rich.markup import escape
 from kernelmill.backends import backend_names, get_backend
 from kernelmill.backends.base import Backend
 from kernelmill.backends.scaffolding import scaffold
+from kernelmill.cli.json_output import JsonOption, print_json
+from kernelmill.cli.json_records import BackendLine
 from kernelmill.cli.terminal import folding_table, wide_console
 from kernelmill.records.errors import UsageError
 from kernelmill.report.harvest import harvest
@@ -20,13 +22,21 @@ backend_app = typer.Typer(
 
 
 @backend_app.command("list")
-def list_backends() -> None:
+def list_backends(json: JsonOption = False) -> None:
     """List the backends with their chips, and what is missing to use them."""
+    if json:
+        print_json([_record(get_backend(name)) for name in backend_names()])
+        return
     table = folding_table("backend", "target", "chips", "ready")
     for name in backend_names():
         backend = get_backend(name)
         table.add_row(name, escape(backend.title), ", ".join(backend.chips), _readiness(backend))
     Console().print(table)
+
+
+def _record(backend: Backend) -> BackendLine:
+    missing = tuple(need for need in backend.requirements() if not need.found)
+    return BackendLine(backend.name, backend.title, backend.chips, missing)
 
 
 @backend_app.command("install")

@@ -10,7 +10,8 @@ from rich.spinner import Spinner
 
 from kernelmill.api import RunResult
 from kernelmill.campaign import Ending, Watcher
-from kernelmill.cli.progress import INTERRUPTED, LiveWatcher, PlainWatcher, resume_line
+from kernelmill.cli.echo import no_control_echo
+from kernelmill.cli.progress import INTERRUPTED, PAUSED, LiveWatcher, PlainWatcher, resume_line
 from kernelmill.report import CampaignSummary, conclusion, spending_table, task_table
 
 
@@ -21,16 +22,16 @@ def watching(console: Console) -> Iterator[Watcher]:
         yield PlainWatcher(console)
         return
     spinner = Spinner("dots", "checking tools and tasks")
-    with Live(spinner, console=console, transient=True) as live:
-        yield LiveWatcher(console, live)
+    with no_control_echo() as echo, Live(spinner, console=console, transient=True) as live:
+        yield LiveWatcher(console, live, echo)
 
 
 def print_result(console: Console, result: RunResult) -> None:
-    """Print what a run came to; exits with code 130 where it was interrupted."""
+    """Print what a run came to; the exit code says whether it was interrupted or paused."""
     print_summary(console, result.summary)
     console.print(f"report: {result.report}", highlight=False, markup=False, soft_wrap=True)
     console.print(f"best kernels: {result.best}", highlight=False, markup=False, soft_wrap=True)
-    for line in (str(result.ending), result.unpaid):
+    for line in (str(result.ending), result.reason):
         if line:
             console.print(line, highlight=False, markup=False, soft_wrap=True)
     if result.ending is not Ending.COMPLETE:
@@ -38,10 +39,12 @@ def print_result(console: Console, result: RunResult) -> None:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     if result.ending is Ending.INTERRUPTED:
         raise typer.Exit(INTERRUPTED)
+    if result.ending is Ending.NO_GENERATOR:
+        raise typer.Exit(PAUSED)
 
 
 def print_summary(console: Console, summary: CampaignSummary) -> None:
     console.print(task_table(summary, console.width))
     if summary.spending:
-        console.print(spending_table(summary.spending))
+        console.print(spending_table(summary.spending, console.width))
     console.print(conclusion(summary), highlight=False, markup=False, soft_wrap=True)

@@ -5,14 +5,15 @@ import sys
 from itertools import groupby
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from kernelmill import __version__
 from kernelmill.backends.base import Requirement
 from kernelmill.campaign.readiness import probe_machine
-from kernelmill.cli.terminal import folding_table
+from kernelmill.cli.json_output import JsonOption, print_json
+from kernelmill.cli.json_records import MachineReport
+from kernelmill.cli.terminal import folding_table, wide_console
 from kernelmill.sandbox import Features, Tier
 
 _LOST = {
@@ -31,9 +32,15 @@ _MECHANISM_COLUMNS = ("mechanism", "available", "lost without it")
 _NOT_READY = 1
 
 
-def doctor_command() -> None:
-    """Check what this machine can do, and how to get what is missing."""
-    console = Console()
+def doctor_command(json: JsonOption = False) -> None:
+    """Check what this machine can do, and how to get what is missing.
+
+    Exit code 1 where nothing can be judged here.
+    """
+    if json:
+        _print_json()
+        return
+    console = wide_console()
     console.print(
         f"kernelmill {__version__}, Python {platform.python_version()}, "
         f"{platform.system()} {platform.release()} {platform.machine()}"
@@ -46,6 +53,22 @@ def doctor_command() -> None:
         raise typer.Exit(_NOT_READY)
     console.print(f"[green]ready[/green] for {', '.join(machine.usable_backends)}")
     console.print(f"Python: {sys.executable}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _print_json() -> None:
+    machine = probe_machine()
+    print_json(
+        MachineReport(
+            __version__,
+            platform.python_version(),
+            str(machine.isolation.tier),
+            machine.is_ready,
+            tuple(machine.usable_backends),
+            {name: tuple(needs) for name, needs in machine.requirements.items()},
+        )
+    )
+    if not machine.is_ready:
+        raise typer.Exit(_NOT_READY)
 
 
 def _backends(requirements: dict[str, list[Requirement]]) -> Table:

@@ -1,5 +1,7 @@
 """`kernelmill`: all commands, and errors as one line."""
 
+import os
+import sqlite3
 import sys
 import traceback
 from typing import Annotated
@@ -10,28 +12,35 @@ from rich.markup import escape
 
 from kernelmill import __version__
 from kernelmill.cli.backend import backend_app
+from kernelmill.cli.dashboard import dashboard_command
 from kernelmill.cli.doctor import doctor_command
+from kernelmill.cli.encoding import demand_utf8
+from kernelmill.cli.mcp import mcp_command
 from kernelmill.cli.memory import memory_app
 from kernelmill.cli.progress import INTERRUPTED
 from kernelmill.cli.prompt import prompt_command
 from kernelmill.cli.report import report_command
 from kernelmill.cli.resume import resume_command
 from kernelmill.cli.run import run_command
+from kernelmill.cli.schema import schema_command
 from kernelmill.cli.show import show_command
 from kernelmill.cli.skills import skills_app
 from kernelmill.cli.status import status_command
 from kernelmill.cli.tasks import tasks_app
 from kernelmill.cli.verify import verify_command
+from kernelmill.cli.workspace import workspace_app
 from kernelmill.records.errors import KernelmillError
+from kernelmill.workspace.database import damaged
 
 _USER_ERROR = 2
+_BROKEN_PIPE = 141
 
 app = typer.Typer(
     name="kernelmill",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="Fast, verified compute kernels from a PyTorch reference.",
 )
 app.command("doctor")(doctor_command)
@@ -42,6 +51,10 @@ app.command("status")(status_command)
 app.command("show")(show_command)
 app.command("report")(report_command)
 app.command("prompt")(prompt_command)
+app.command("schema")(schema_command)
+app.command("dashboard")(dashboard_command)
+app.command("mcp")(mcp_command)
+app.add_typer(workspace_app, name="workspace")
 app.add_typer(backend_app, name="backend")
 app.add_typer(tasks_app, name="tasks")
 app.add_typer(memory_app, name="memory")
@@ -69,6 +82,7 @@ def _options(
 
 def main() -> None:
     """Entry point; a user's error is one line on stderr and exit code 2."""
+    demand_utf8()
     try:
         sys.exit(app(standalone_mode=False, prog_name="kernelmill"))
     except (KernelmillError, typer.TyperException) as error:
@@ -79,6 +93,13 @@ def main() -> None:
         lead = "" if text.startswith("Usage:") else "[red]error:[/red] "
         Console(stderr=True).print(f"{lead}{escape(text)}", highlight=False, soft_wrap=True)
         sys.exit(_USER_ERROR)
+    except sqlite3.DatabaseError as error:
+        if "--debug" in sys.argv:
+            traceback.print_exc()
+        Console(stderr=True).print(f"[red]error:[/red] {damaged(str(error))}", soft_wrap=True)
+        sys.exit(_USER_ERROR)
+    except BrokenPipeError:
+        os._exit(_BROKEN_PIPE)  # whoever read the output has seen enough
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(INTERRUPTED)
 

@@ -8,6 +8,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from kernelmill.api import DEFAULT_WORKSPACE
+from kernelmill.cli.json_output import JsonOption, print_json
+from kernelmill.cli.json_records import Explanation, Finding, MemoryReport, ShownItem
 from kernelmill.cli.options import WorkspaceOption
 from kernelmill.cli.terminal import folding_table, wide_console
 from kernelmill.memory import Memory, ValueRole
@@ -30,8 +32,13 @@ _MOST_TEXT = 100
 def show_memory(
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     top: Annotated[int, typer.Option(min=0, help="Most valuable items to show per stage.")] = 5,
+    json: JsonOption = False,
 ) -> None:
     """Count the items of the memory, and show the most valuable ones."""
+    if json:
+        with Workspace(workspace) as opened:
+            print_json(_report(Memory(opened.database), top))
+        return
     console = wide_console()
     with Workspace(workspace) as opened:
         memory = Memory(opened.database)
@@ -50,11 +57,15 @@ def show_memory(
 def explain_memory(
     attempt: Annotated[int, typer.Argument(help="The number of an attempt.")],
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
+    json: JsonOption = False,
 ) -> None:
     """Show why each item was shown to an attempt: similarity, value, visits, exploration."""
     console = wide_console()
     with Workspace(workspace) as opened:
         found = opened.attempt(attempt)
+    if json:
+        print_json(Explanation(found.id, found.stage, found.parent, found.context))
+        return
     start = "nothing" if found.parent is None else f"attempt {found.parent}"
     console.print(f"attempt {found.id} ({found.stage}) started from {start}", highlight=False)
     table = folding_table("item", "kind", "similarity", "value", "visits", "used", "why", "text")
@@ -80,10 +91,14 @@ def predictions_command(workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> None:
 
 
 @memory_app.command("audit")
-def audit_command(workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> None:
+def audit_command(workspace: WorkspaceOption = DEFAULT_WORKSPACE, json: JsonOption = False) -> None:
     """List duplicates, harmful items, items never shown, and values out of bounds."""
     with Workspace(workspace) as opened:
-        _print_findings(audit_memory(Memory(opened.database)), "no findings")
+        findings = audit_memory(Memory(opened.database))
+    if json:
+        print_json([Finding(flaw, item.id, why) for flaw, item, why in findings])
+    else:
+        _print_findings(findings, "no findings")
 
 
 @memory_app.command("prune")
@@ -132,6 +147,18 @@ def embed_memory(
     with Workspace(workspace, create=True) as opened, opened.writing() as transaction:
         count = Memory(transaction).re_embed(get_embedder(embedder))
     wide_console().print(f"{count} items embedded by {embedder}", highlight=False)
+
+
+def _report(memory: Memory, top: int) -> MemoryReport:
+    summary = summarise_memory(memory)
+    return MemoryReport(
+        summary.embedder,
+        {str(kind): count.items for kind, count in summary.kinds.items()},
+        {
+            str(role): tuple(ShownItem(*one) for one in best_items(memory, role, top))
+            for role in (ValueRole.DRAFT, ValueRole.REFINE)
+        },
+    )
 
 
 def _counts(summary: MemorySummary) -> Table:

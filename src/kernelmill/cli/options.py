@@ -54,6 +54,18 @@ ModelFileOption = Annotated[
 ]
 
 
+LogOption = Annotated[
+    Path | None, typer.Option(help="Append every event to this file, one JSON object per line.")
+]
+HostOption = Annotated[
+    str,
+    typer.Option(
+        help="Address to listen on. Beyond this machine a token is needed, which is printed, or "
+        "taken from KERNELMILL_TOKEN."
+    ),
+]
+
+
 def numbers(text: str) -> tuple[int, ...]:
     """The numbers of a comma-separated list. Raises UsageError."""
     parts = [part.strip() for part in text.split(",") if part.strip()]

@@ -7,9 +7,12 @@ import typer
 
 from kernelmill.api import DEFAULT_WORKSPACE
 from kernelmill.cli.campaigns import print_summary
+from kernelmill.cli.json_output import JsonOption, print_json
 from kernelmill.cli.options import CampaignOption, WorkspaceOption
 from kernelmill.cli.terminal import wide_console
 from kernelmill.report import summarise_campaign, write_page
+from kernelmill.report.comparing import compare_campaigns, comparison_table
+from kernelmill.report.exporting import as_csv, as_markdown, write_text
 from kernelmill.workspace import Workspace
 
 
@@ -17,12 +20,33 @@ def report_command(
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     campaign: CampaignOption = None,
     html: Annotated[
-        Path | None, typer.Option(help="Also write an HTML page with plots to this file.")
+        Path | None, typer.Option(help="Also write one HTML file with plots and sources.")
     ] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Also write Markdown to this file.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Also write CSV, one line per task.")] = None,
+    against: Annotated[
+        int | None, typer.Option(min=1, help="Compare with this campaign, task by task.")
+    ] = None,
+    json: JsonOption = False,
 ) -> None:
     """Print the results of a campaign, with their evidence."""
+    comparison = None
     with Workspace(workspace) as opened:
         summary = summarise_campaign(opened, opened.campaign(campaign))
-    print_summary(wide_console(), summary)
+        if against is not None:
+            first = summarise_campaign(opened, opened.campaign(against))
+            comparison = compare_campaigns(first, summary)
     if html is not None:
-        write_page(summary, html)
+        write_page(summary, html, comparison)
+    if markdown is not None:
+        write_text(as_markdown(summary), markdown)
+    if csv is not None:
+        write_text(as_csv(summary), csv)
+    if json:
+        print_json(summary if comparison is None else comparison)
+        return
+    console = wide_console()
+    print_summary(console, summary)
+    if comparison is not None:
+        console.print(comparison_table(comparison, console.width))
+        console.print(comparison.conclusion(), highlight=False, markup=False, soft_wrap=True)

@@ -8,7 +8,14 @@ import typer
 from kernelmill import api
 from kernelmill.api import DEFAULT_WORKSPACE
 from kernelmill.cli.campaigns import print_result, watching
-from kernelmill.cli.options import CampaignOption, DevicesOption, MaxMinutesOption, numbers
+from kernelmill.cli.event_log import logging_to
+from kernelmill.cli.options import (
+    CampaignOption,
+    DevicesOption,
+    LogOption,
+    MaxMinutesOption,
+    numbers,
+)
 from kernelmill.cli.terminal import wide_console
 
 
@@ -27,10 +34,11 @@ def resume_command(
             help="Most that models may cost, with what they have cost so far. Default: as before.",
         ),
     ] = None,
+    log: LogOption = None,
 ) -> None:
     """Continue a campaign, whether it ended, was interrupted or killed."""
     console = wide_console()
-    with watching(console) as watcher:
+    with watching(console) as shown, logging_to(log, shown) as watcher:
         result = api.resume(
             workspace,
             campaign=campaign,

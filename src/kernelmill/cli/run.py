@@ -7,12 +7,14 @@ import typer
 from kernelmill import api
 from kernelmill.api import DEFAULT_WORKSPACE, ROUNDS
 from kernelmill.cli.campaigns import print_result, watching
+from kernelmill.cli.event_log import logging_to
 from kernelmill.cli.options import (
     AllowUnsandboxedOption,
     BackendOption,
     DevicesOption,
     EffortOption,
     EndpointOption,
+    LogOption,
     MaxMinutesOption,
     ModelFileOption,
     ModelOption,
@@ -63,13 +65,14 @@ def run_command(
     ] = True,
     devices: DevicesOption = "",
     allow_unsandboxed: AllowUnsandboxedOption = False,
+    log: LogOption = None,
 ) -> None:
     """Search for fast kernels, and keep the best with evidence.
 
     Ctrl-C finishes the attempts under way and prints the results. `kernelmill resume` continues.
     """
     console = wide_console()
-    with watching(console) as watcher:
+    with watching(console) as shown, logging_to(log, shown) as watcher:
         result = api.run(
             suites,
             backend=backend,

@@ -8,11 +8,14 @@ from rich.markup import escape
 from rich.syntax import Syntax
 
 from kernelmill.api import DEFAULT_WORKSPACE
+from kernelmill.cli.json_output import JsonOption, print_json
 from kernelmill.cli.options import CampaignOption, WorkspaceOption
 from kernelmill.cli.terminal import wide_console
-from kernelmill.records.attempt import Attempt, VerdictKind
+from kernelmill.records.attempt import Attempt
 from kernelmill.records.model_calls import ModelCall
+from kernelmill.records.text import clean_text
 from kernelmill.records.verdict import Verdict
+from kernelmill.report.listing import AttemptDetail, attempt_detail
 from kernelmill.report.spending import count, dollars
 from kernelmill.workspace import Workspace
 
@@ -21,24 +24,35 @@ def show_command(
     what: Annotated[str, typer.Argument(help="The number of an attempt, or the name of a task.")],
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     campaign: CampaignOption = None,
+    prompts: Annotated[
+        bool, typer.Option("--prompts", help="Also show what models were sent and answered.")
+    ] = False,
+    json: JsonOption = False,
 ) -> None:
     """Show one attempt: lineage, decisions, verdicts, source. Of a task, the best attempt."""
-    console = wide_console()
     with Workspace(workspace) as opened:
         if what.isdecimal():
             attempt = opened.attempt(int(what))
         else:
             attempt = opened.best_attempt(opened.campaign(campaign), what)
-        _print_head(console, attempt)
-        _print(console, f"lineage: {_lineage(opened, attempt)}")
-        for call in opened.calls(attempt.id):
-            _print(console, _call_line(call))
-        for kind in VerdictKind:
-            verdict = opened.verdict(attempt.id, kind)
-            if verdict is not None:
-                _print_verdict(console, kind, verdict)
-        candidate = opened.candidate(attempt)
-    for file, text in (candidate.files if candidate is not None else {}).items():
+        detail = attempt_detail(opened, attempt)
+    if json:
+        print_json(detail)
+    else:
+        _print_detail(wide_console(), detail, prompts)
+
+
+def _print_detail(console: Console, detail: AttemptDetail, prompts: bool) -> None:
+    _print_head(console, detail.attempt)
+    _print(console, f"lineage: {_lineage(detail)}")
+    for call, said in zip(detail.calls, detail.conversations, strict=True):
+        _print(console, _call_line(call))
+        for message in said if prompts else ():
+            console.rule(escape(f"{call.role}: {message.speaker}"))
+            _print(console, clean_text(message.text, len(message.text)))
+    for kind, verdict in detail.verdicts.items():
+        _print_verdict(console, kind, verdict)
+    for file, text in detail.files.items():
         console.rule(escape(file))
         lexer = Syntax.guess_lexer(file, text)
         console.print(Syntax(text, lexer, background_color="default", word_wrap=True))
@@ -66,7 +80,7 @@ def _print_head(console: Console, attempt: Attempt) -> None:
     _print(console, "\n".join(lines))
 
 
-def _print_verdict(console: Console, kind: VerdictKind, verdict: Verdict) -> None:
+def _print_verdict(console: Console, kind: str, verdict: Verdict) -> None:
     outcome = "passed" if verdict.passed else f"refused at {verdict.gate}"
     _print(console, f"{kind} verdict: {outcome}{_speed(verdict)}")
     if verdict.modelled is not None:
@@ -91,8 +105,8 @@ def _call_line(call: ModelCall) -> str:
     return f"called {call.model} as {call.role}: {tokens}, {cost}, {call.seconds:.1f} s{problem}"
 
 
-def _lineage(workspace: Workspace, attempt: Attempt) -> str:
+def _lineage(detail: AttemptDetail) -> str:
     return " -> ".join(
-        f"#{one.id} ({'refused' if one.ratio is None else f'{one.ratio:.2f}x'})"
-        for one in workspace.lineage(attempt)
+        f"#{one.id} ({one.state if one.ratio is None else f'{one.ratio:.2f}x'})"
+        for one in detail.lineage
     )

@@ -7,8 +7,11 @@ import typer
 from rich.markup import escape
 
 from kernelmill.api import DEFAULT_WORKSPACE
+from kernelmill.cli.json_output import JsonOption, print_json
+from kernelmill.cli.json_records import SkillRecord
 from kernelmill.cli.options import WorkspaceOption
 from kernelmill.cli.terminal import folding_table, wide_console
+from kernelmill.skills.agent_skill import AGENT_FOLDERS, install_agent_skill
 from kernelmill.skills.distillation import accept_draft, find_draft, find_drafts
 from kernelmill.skills.explanation import explain_attempt
 from kernelmill.skills.library import load_library
@@ -17,7 +20,7 @@ from kernelmill.workspace import Workspace
 
 skills_app = typer.Typer(
     no_args_is_help=True,
-    help="Methods and rules: list, lint, explain, drafts, accept.",
+    help="Methods and rules: list, lint, explain, drafts, accept; install for agents.",
 )
 FolderOption = Annotated[
     Path | None, typer.Option(help="Folder with skills of your own, besides the built-in ones.")
@@ -30,18 +33,44 @@ _OWN = Path("kernelmill-skills")
 def list_skills(
     folder: FolderOption = None,
     backend: Annotated[str, typer.Option(help="Only methods for this backend.")] = "",
+    json: JsonOption = False,
 ) -> None:
     """List the methods with their backends and what each is expected to change."""
-    table = folding_table("method", "backends", "expects", "title")
-    table.columns[0].no_wrap = True
+    records = []
     for method in load_library(folder).methods.values():
         parts = method.front.backends
         if backend and method.on(backend) is None:
             continue
-        expects = sorted({part.expects for part in parts.values()})
-        row = (method.name, " ".join(parts), ", ".join(expects), method.front.title)
+        expects = tuple(sorted({part.expects for part in parts.values()}))
+        records.append(SkillRecord(method.name, method.front.title, tuple(parts), expects))
+    if json:
+        print_json(records)
+        return
+    table = folding_table("method", "backends", "expects", "title")
+    table.columns[0].no_wrap = True
+    for one in records:
+        row = (one.name, " ".join(one.backends), ", ".join(one.expects), one.title)
         table.add_row(*map(escape, row))
     wide_console().print(table)
+
+
+@skills_app.command("install")
+def install_skill(
+    agent: Annotated[
+        str, typer.Option(help=f"The agent to teach: {', '.join(AGENT_FOLDERS)}.")
+    ] = "claude",
+    folder: Annotated[
+        Path, typer.Option(help="Folder of the project, or your home for all projects.")
+    ] = Path("."),
+) -> None:
+    """Teach a coding agent the loop of `kernelmill mcp`: write a skill file where it looks."""
+    path = install_agent_skill(agent, folder)
+    lines = (
+        f"{path}",
+        "then connect the agent to the server; for many agents, in their MCP settings:",
+        '  {"mcpServers": {"kernelmill": {"command": "kernelmill", "args": ["mcp", "SUITE"]}}}',
+    )
+    wide_console().print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)
 
 
 @skills_app.command("lint")

@@ -1,37 +1,50 @@
 """`kernelmill status`: the campaigns of a workspace."""
 
-from rich import box
 from rich.markup import escape
 
 from kernelmill.api import DEFAULT_WORKSPACE
+from kernelmill.cli.json_output import JsonOption, print_json
 from kernelmill.cli.options import WorkspaceOption
-from kernelmill.cli.terminal import folding_table, wide_console
-from kernelmill.records.campaign import Campaign
+from kernelmill.cli.terminal import wide_console
 from kernelmill.report import money
+from kernelmill.report.fitting import Column, fitting_table
+from kernelmill.report.listing import CampaignLine, age, campaign_lines
 from kernelmill.workspace import Workspace
 
-_COLUMNS = ("campaign", "generator", "strategy", "solved", "attempts", "cost", "last event")
+_COLUMNS = (
+    Column("campaign", flexible=True),
+    Column("generator", rank=3, flexible=True),
+    Column("strategy", rank=4, flexible=True),
+    Column("solved", "right"),
+    Column("attempts", "right"),
+    Column("cost", "right", 2),
+    Column("age", "right", 5),
+    Column("last event", rank=1, flexible=True),
+)
 
 
-def status_command(workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> None:
+def status_command(
+    workspace: WorkspaceOption = DEFAULT_WORKSPACE, json: JsonOption = False
+) -> None:
     """List the campaigns of a workspace: progress, solved tasks, cost."""
-    table = folding_table(*_COLUMNS, box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     with Workspace(workspace) as opened:
-        for campaign in opened.campaigns():
-            table.add_row(*_row(opened, campaign))
-    wide_console().print(table)
+        lines = campaign_lines(opened)
+    if json:
+        print_json(lines)
+        return
+    console = wide_console()
+    console.print(fitting_table(_COLUMNS, [_row(line) for line in lines], console.width))
 
 
-def _row(workspace: Workspace, campaign: Campaign) -> tuple[str, ...]:
-    settings, totals = campaign.settings, workspace.totals(campaign)
-    tasks, events = workspace.tasks(campaign), workspace.events(campaign)
-    last = f"{events[-1].kind} {events[-1].text}".strip() if events else ""
+def _row(line: CampaignLine) -> tuple[str, ...]:
+    event = line.last_event
     return (
-        f"{campaign.id}: {escape(', '.join(settings.suites))}",
-        escape(settings.generator),
-        escape(settings.strategy),
-        f"{totals.solved} of {len(tasks)}",
-        f"{totals.done} of {settings.budget * len(tasks)}",
-        money(totals),
-        escape(last),
+        f"{line.id}: {escape(', '.join(line.suites))}",
+        escape(line.generator),
+        escape(line.strategy),
+        f"{line.totals.solved} of {line.tasks}",
+        f"{line.totals.done} of {line.budget * line.tasks}",
+        money(line.totals),
+        age(line.last_change),
+        "" if event is None else escape(f"{event.kind} {event.text}".strip()),
     )

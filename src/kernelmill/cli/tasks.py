@@ -1,5 +1,6 @@
 """`kernelmill tasks`: list suites, show a task, screen tasks."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -10,12 +11,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from kernelmill import api
+from kernelmill.cli.json_output import JsonOption, print_json
+from kernelmill.cli.json_records import TaskLine
 from kernelmill.cli.options import ScaleOption
 from kernelmill.cli.terminal import folding_table, wide_console
 from kernelmill.judge.screening import CHEATS, Screening
 from kernelmill.records.errors import UsageError
 from kernelmill.records.task import Task
-from kernelmill.tasks import load_suite, suite_names
+from kernelmill.tasks import Suite, find_suite, suite_names
+from kernelmill.tasks.loader import SkippedFile
 
 tasks_app = typer.Typer(no_args_is_help=True, help="Tasks: list, show, screen.")
 _HOLES = 1
@@ -24,25 +28,41 @@ _HOLES = 1
 @tasks_app.command("list")
 def list_tasks(
     suite: Annotated[str, typer.Argument(help="A suite. Default: all that are built in.")] = "",
+    json: JsonOption = False,
 ) -> None:
     """List the tasks of a suite, without running any of their code."""
-    console = Console()
+    if json:
+        names = (suite,) if suite else suite_names()
+        print_json([line for name in names for line in _lines(find_suite(name))])
+        return
+    console = wide_console()
     for name in (suite,) if suite else suite_names():
-        tasks = load_suite(name)
-        console.print(f"[bold]{name}[/bold] ({len(tasks)} tasks)")
-        for task in tasks:
-            console.print(f"  {task.id}  {task.family or ''}", highlight=False)
+        found = find_suite(name)
+        console.print(f"[bold]{escape(name)}[/bold] ({len(found.tasks)} tasks)")
+        for task in found.tasks:
+            line = f"  {escape(task.id)}  {task.family or ''}"
+            console.print(line, highlight=False, soft_wrap=True)
+        for file in found.skipped:
+            _print_skipped(console, file)
 
 
 @tasks_app.command("show")
 def show_task(
     task: Annotated[str, typer.Argument(help="A task: suite/name, or a file.")],
     scale: ScaleOption = None,
+    json: JsonOption = False,
 ) -> None:
     """Load a task in a sandbox and describe it: shapes, operators, hidden variants."""
-    console = Console()
+    if json:
+        found = api.describe_suite(task, scale=scale)
+        print_json([one for one in found if isinstance(one, Task)])
+        return
+    console = wide_console()
     for described in api.describe_suite(task, scale=scale):
-        console.print(_description(described))
+        if isinstance(described, SkippedFile):
+            _print_skipped(console, described)
+        else:
+            console.print(_description(described))
 
 
 @tasks_app.command("screen")
@@ -76,6 +96,19 @@ def screen_tasks(
     console.print(_conclusion(results, unusable), highlight=False, soft_wrap=True)
     if unusable or any(result.has_hole for result in results):
         raise typer.Exit(_HOLES)
+
+
+def _lines(suite: Suite) -> Iterator[TaskLine]:
+    for task in suite.tasks:
+        yield TaskLine(task.id, task.path, task.family)
+    for file in suite.skipped:
+        yield TaskLine(file.name, "", None, file.reason)
+
+
+def _print_skipped(console: Console, file: SkippedFile) -> None:
+    console.print(
+        f"  skipped: {file.name}: {file.reason}", highlight=False, markup=False, soft_wrap=True
+    )
 
 
 def _finding(result: Screening) -> str:

@@ -21,13 +21,14 @@ from kernelmill.cli.options import (
 from kernelmill.cli.terminal import wide_console
 from kernelmill.records.errors import UsageError
 from kernelmill.records.verdict import Latency, Verdict
+from kernelmill.report.fitting import fitting_table
 from kernelmill.report.tables import (
     baseline_of,
     circumstances,
     coloured,
     heading,
     ratio_cell,
-    verdict_table,
+    verdict_columns,
 )
 
 _REFUSED = 1
@@ -135,10 +136,9 @@ def _reservations(verdict: Verdict) -> Iterator[str]:
 
 def _table(verdicts: list[Verdict], width: int) -> Table:
     baseline = baseline_of(_latencies(verdicts))
-    table = verdict_table(width, ("kernel ms", f"{heading(baseline)} ms"), baseline)
-    for verdict in verdicts:
-        table.add_row(escape(verdict.task), *_cells(verdict, width))
-    return table
+    columns = verdict_columns(width, ("kernel ms", f"{heading(baseline)} ms"), baseline)
+    rows = [(escape(verdict.task), *_cells(verdict, width)) for verdict in verdicts]
+    return fitting_table(columns, rows, width)
 
 
 def _cells(verdict: Verdict, width: int) -> tuple[str, ...]:

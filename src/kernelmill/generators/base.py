@@ -23,6 +23,20 @@ class Unaffordable(Declined):
     """The cost budget does not cover the next call to a model."""
 
 
+class TaskDeclined(Declined):
+    """The generator has no candidate for the task, whatever is proposed.
+
+    The message says why and names a way out. A campaign sets the task aside.
+    """
+
+
+class NoAnswer(Declined):
+    """Whoever the generator asks does not answer now, which says nothing about the proposal.
+
+    A campaign pauses and proposes the attempt again.
+    """
+
+
 class Generator(ABC):
     """Writes candidates.
 
@@ -76,6 +90,7 @@ class Generator(ABC):
     def write(self, proposal: Proposal) -> Draft:
         """Write one candidate.
 
-        Raises Declined where it has none for this proposal, Unaffordable where the budget does not
-        cover a call, and GeneratorUnavailable where it could answer no proposal at all.
+        Raises Declined where it has none for this proposal, TaskDeclined where it has none for the
+        task, NoAnswer where it may have one later, Unaffordable where the budget does not cover a
+        call, and GeneratorUnavailable where it could answer no proposal at all.
         """

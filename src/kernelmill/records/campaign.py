@@ -93,11 +93,46 @@ class Spending(msgspec.Struct, frozen=True):
     cost_usd: float | None
 
 
+class TaskProgressSummary(msgspec.Struct, frozen=True):
+    """Counts over the tasks of a campaign."""
+
+    tasks: int
+    set_aside: int
+    last_done_at: str | None
+    """When the attempt with the highest id was finished; None where it is under way."""
+
+
+class Effort(msgspec.Struct, frozen=True):
+    """Time and cost of one task in a campaign."""
+
+    task: int
+    seconds: float
+    """Of the judge, with its waiting."""
+    cost_usd: float | None
+    """None where that of one attempt is unknown."""
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """A reason for which attempts of a task were refused or declined."""
+
+    state: str
+    gate: str
+    """Empty where there was no candidate to judge."""
+    reason: str
+    attempts: int
+    example: int
+    """Id of the latest of them."""
+
+
 class EventKind(enum.StrEnum):
     BEGUN = "begun"
     """A run of the campaign began."""
     NO_MONEY = "no money"
     """A model call was not made because the cost limit did not cover it."""
+    PAUSED = "paused"
+    """The generator did not answer; the attempt was proposed again after a pause."""
+    NO_GENERATOR = "no generator"
+    """The generator could not be used any more; the run ended."""
     NO_FINAL = "no final"
     """A champion could not be measured at the end."""
     ENDED = "ended"

@@ -1,8 +1,17 @@
 """Calls to language models for an attempt, and their total cost."""
 
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import msgspec
+
+
+class SaidText(msgspec.Struct, frozen=True):
+    """One message of a conversation with a model."""
+
+    speaker: Literal["system", "user", "assistant", "answer"]
+    """`answer`: what the model answered to the messages before."""
+    text: str
 
 
 class ModelCall(msgspec.Struct, frozen=True):
@@ -18,6 +27,9 @@ class ModelCall(msgspec.Struct, frozen=True):
     problem: str = ""
     """The reason why the answer could not be used; empty where it could."""
     cached: bool = False
+    said: tuple[SaidText, ...] = ()
+    """Prompt and answer. The workspace stores them apart from the call, and reads them on
+    demand."""
 
 
 class Bill(msgspec.Struct, frozen=True):

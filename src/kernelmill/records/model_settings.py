@@ -87,8 +87,8 @@ class Patience(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     half of that and all of it."""
     longest_pause_seconds: float = 60.0
     """An endpoint that asks to wait longer than this has declined."""
-    failures_in_a_row: int = 6
-    """After so many failed calls in a row the generator is unavailable."""
+    failures_in_a_row: int = 24
+    """After so many unanswered questions in a row, with pauses between them, the run ends."""
 
 
 class ModelSettings(msgspec.Struct, frozen=True):

@@ -5,15 +5,16 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from kernelmill import __version__
-from kernelmill.records.errors import UsageError
 from kernelmill.report import plots, spending
+from kernelmill.report.comparing import Comparison
+from kernelmill.report.exporting import reason_of, write_text
 from kernelmill.report.summary import CampaignSummary
 from kernelmill.report.tables import baseline_of, conclusion, ratio_cell
 
 _TEMPLATE = "report.html.j2"
 
 
-def render(summary: CampaignSummary) -> str:
+def render(summary: CampaignSummary, comparison: Comparison | None = None) -> str:
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         undefined=StrictUndefined,
@@ -30,14 +31,13 @@ def render(summary: CampaignSummary) -> str:
         baseline=baseline_of(summary.latencies),
         modelled=any(latency.counted for latency in summary.latencies),
         plots=plots,
+        comparison=comparison,
+        reason_of=reason_of,
         spending=spending,
         version=__version__,
     )
 
 
-def write_page(summary: CampaignSummary, path: Path) -> None:
+def write_page(summary: CampaignSummary, path: Path, comparison: Comparison | None = None) -> None:
     """Raises UsageError where the file cannot be written."""
-    try:
-        path.write_text(render(summary))
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+    write_text(render(summary, comparison), path)

@@ -7,12 +7,15 @@ from typing import NamedTuple
 from markupsafe import Markup, escape
 
 from kernelmill.records.attempt import Attempt
+from kernelmill.report.curves import Curve
 from kernelmill.report.summary import CampaignSummary, Improvement
 
 _WIDTH, _HEIGHT = 640, 260
 _SMALL_WIDTH, _SMALL_HEIGHT = 200, 90
 _MARGIN = 36
 _BARS = 12
+_MOST_CURVES = 4
+_MOST_TICKS = 6
 
 
 class _Frame(NamedTuple):
@@ -31,25 +34,6 @@ class _Frame(NamedTuple):
     def y(self, value: float) -> float:
         share = (value - self.y_start) / max(self.y_end - self.y_start, 1e-9)
         return self.height - self.margin - share * (self.height - 2 * self.margin)
-
-
-def solved_plot(summary: CampaignSummary) -> Markup:
-    """The number of solved tasks over the attempts per task."""
-    numbers = sorted(t.solved_at for t in summary.tasks if t.solved_at is not None)
-    most = max((task.attempts for task in summary.tasks), default=1)
-    frame = _Frame(_WIDTH, _HEIGHT, _MARGIN, most, 0, max(1, len(summary.tasks)))
-    points = [(0.0, 0.0)]
-    for count, number in enumerate(numbers, 1):
-        points += [(number, count - 1), (number, count)]
-    points.append((most, len(numbers)))
-    parts = [_axes(frame), _line(frame, points)]
-    for number in sorted({1, *range(5, most + 1, max(5, most // 30 * 5)), most}):
-        parts.append(_text(frame.x(number), _HEIGHT - 20, str(number), "middle"))
-    parts.append(_text(frame.x(most), _HEIGHT - 6, "attempts per task", "end"))
-    parts.append(_text(4, frame.y(frame.y_end) - 6, f"{len(summary.tasks)} tasks"))
-    if len(numbers) < len(summary.tasks):
-        parts.append(_text(frame.x(most), frame.y(len(numbers)) - 6, f"{len(numbers)}", "end"))
-    return _svg(_WIDTH, _HEIGHT, parts)
 
 
 def speedup_plot(summary: CampaignSummary) -> Markup:
@@ -92,6 +76,77 @@ def trajectory_plot(trajectory: Sequence[Improvement], attempts: int) -> Markup:
     return _svg(_SMALL_WIDTH, _SMALL_HEIGHT, parts)
 
 
+def curves_plot(
+    curves: Sequence[Curve], x_name: str, y_name: str, percent: bool = False, log: bool = False
+) -> Markup:
+    """Curves in one frame, the first one in the strongest colour, with bands of their spread."""
+    points = [point for curve in curves for point in curve.points]
+    if len(points) < 2:
+        return Markup('<p class="empty">Nothing to draw yet.</p>')
+    high = 1.0 if percent else max(1.1, *(point.y + point.spread for point in points))
+    low = 0.0 if percent else min(1.0, *(point.y - point.spread for point in points))
+    end = max(point.x for point in points)
+    frame = _Frame(_WIDTH, _HEIGHT, _MARGIN, _scaled(end, log), low, high)
+    parts = [_axes(frame)]
+    for value in _ticks(low, high):
+        text = f"{value:.0%}" if percent else f"{value:g}x"
+        parts.append(_text(_MARGIN - 4, frame.y(value) + 4, text, "end"))
+    marks = [point.x for point in curves[0].points] if log else _ticks(0, end)
+    for value in marks:
+        parts.append(_text(frame.x(_scaled(value, log)), _HEIGHT - 20, f"{value:g}", "middle"))
+    for number, curve in enumerate(curves):
+        style = f"curve{min(number, _MOST_CURVES - 1)}"
+        placed = [(_scaled(point.x, log), point) for point in curve.points]
+        if any(point.spread for point in curve.points):
+            upper = [(x, min(high, point.y + point.spread)) for x, point in placed]
+            lower = [(x, max(low, point.y - point.spread)) for x, point in placed]
+            parts.append(_band(frame, [*upper, *lower[::-1]], style))
+        parts.append(_line(frame, [(x, point.y) for x, point in placed], f"line {style}"))
+        if len(curves) > 1:
+            parts.append(_legend(number, curve.name, style))
+    parts.append(_text(_WIDTH - _MARGIN, _HEIGHT - 5, x_name, "end"))
+    parts.append(_text(4, 14, y_name))
+    return _svg(_WIDTH, _HEIGHT, parts, f"{y_name} over {x_name}")
+
+
+def value_plot(curve: Curve) -> Markup:
+    """A learned value, from -1 to 1, over the times its item was used."""
+    end = max(1.0, curve.points[-1].x)
+    frame = _Frame(_WIDTH, _HEIGHT // 2, _MARGIN, end, -1.0, 1.0)
+    parts = [_axes(frame), _line(frame, [(0, 0), (end, 0)], "baseline")]
+    parts += [_text(_MARGIN - 4, frame.y(v) + 4, f"{v:+.0f}", "end") for v in (-1.0, 0.0, 1.0)]
+    clipped = [(point.x, max(-1.0, min(1.0, point.y))) for point in curve.points]
+    parts.append(_line(frame, clipped, "line curve0"))
+    return _svg(_WIDTH, _HEIGHT // 2, parts, f"value, stage {curve.name}")
+
+
+def _scaled(value: float, log: bool) -> float:
+    return math.log2(1 + value) if log else value
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """A few round numbers between two values."""
+    step = 10 ** math.floor(math.log10(max(high - low, 1e-9)))
+    for factor in (0.2, 0.5, 1.0, 2.0):
+        if (high - low) / (factor * step) <= _MOST_TICKS:
+            step *= factor
+            break
+    first = math.ceil(low / step - 1e-9)
+    return [round(index * step, 10) for index in range(first, int(high / step + 1e-9) + 1)]
+
+
+def _band(frame: _Frame, points: Sequence[tuple[float, float]], style: str) -> Markup:
+    coordinates = " ".join(f"{frame.x(x):.1f},{frame.y(y):.1f}" for x, y in points)
+    return Markup('<polygon class="band {}" points="{}"/>').format(style, coordinates)
+
+
+def _legend(number: int, name: str, style: str) -> Markup:
+    y = _MARGIN + 8 + 16 * number
+    line = Markup('<line class="line {}" x1="{}" x2="{}" y1="{y}" y2="{y}"/>')
+    place = _MARGIN + 10
+    return line.format(style, place, place + 20, y=y - 4) + _text(place + 26, y, name)
+
+
 def lineage_plot(lineage: Sequence[Attempt]) -> Markup:
     """The lineage of a champion, from its first ancestor."""
     step, height, edge = 110, 64, 40
@@ -112,9 +167,11 @@ def lineage_plot(lineage: Sequence[Attempt]) -> Markup:
     return _svg(2 * edge + step * max(0, len(lineage) - 1), height, parts)
 
 
-def _svg(width: int, height: int, parts: Sequence[Markup]) -> Markup:
-    head = Markup('<svg viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img">')
-    return head.format(width, height) + Markup("").join(parts) + Markup("</svg>")
+def _svg(width: int, height: int, parts: Sequence[Markup], title: str = "plot") -> Markup:
+    head = Markup(
+        '<svg viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img" aria-label="{2}">'
+    )
+    return head.format(width, height, title) + Markup("").join(parts) + Markup("</svg>")
 
 
 def _axes(frame: _Frame) -> Markup:

@@ -3,11 +3,22 @@
 from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
-from rich import box
 from rich.markup import escape
 from rich.table import Table
 
 from kernelmill.records.campaign import Spending
+from kernelmill.report.fitting import Column, fitting_table
+
+_COLUMNS = (
+    Column("role"),
+    Column("model", flexible=True),
+    Column("calls", "right"),
+    Column("cached", "right", 3),
+    Column("unusable", "right", 2),
+    Column("tokens\nin", "right", 4),
+    Column("tokens\nout", "right", 4),
+    Column("cost", "right"),
+)
 
 
 def by_role(spending: Sequence[Spending]) -> list[Spending]:
@@ -20,17 +31,13 @@ def by_task(spending: Sequence[Spending]) -> list[Spending]:
     return _added(spending, lambda one: (one.task,), role="", model="")
 
 
-def spending_table(spending: Sequence[Spending]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    for name in ("role", "model"):
-        table.add_column(name, overflow="fold")
-    for name in ("calls", "cached", "unusable", "tokens in", "tokens out", "cost"):
-        table.add_column(name, justify="right", overflow="fold")
+def spending_table(spending: Sequence[Spending], width: int) -> Table:
+    rows = []
     for one in by_role(spending):
         counts = (str(one.calls), str(one.cached), str(one.problems))
         tokens = (count(one.tokens_in), count(one.tokens_out))
-        table.add_row(one.role, escape(one.model), *counts, *tokens, dollars(one.cost_usd))
-    return table
+        rows.append((one.role, escape(one.model), *counts, *tokens, dollars(one.cost_usd)))
+    return fitting_table(_COLUMNS, rows, width)
 
 
 def count(tokens: int | None) -> str:

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
-from rich import box
 from rich.markup import escape
 from rich.table import Table
 
 from kernelmill.records.campaign import Totals
+from kernelmill.records.text import clean_line
 from kernelmill.records.verdict import CONFIDENCE, Evidence, Interval, Latency
+from kernelmill.report.fitting import Column, fitting_table
 from kernelmill.report.summary import CampaignSummary, TaskSummary
 
 COLOURS = {"faster": "green", "even": "yellow", "slower": "red", "degenerate": "magenta"}
@@ -15,25 +16,28 @@ WIDE = 120
 _NARROW = 100
 """Below this width an interval goes to a line of its own."""
 _LONGEST_HEADING = 12
+_MOST_REASON = 200
 
 
 def task_table(summary: CampaignSummary, width: int = WIDE) -> Table:
     """One row per task, for a console of this width."""
-    table = verdict_table(width, ("solved at", "kernel ms"), baseline_of(summary.latencies))
-    table.add_column("best", no_wrap=True, justify="right")
-    for task in summary.tasks:
-        table.add_row(escape(task.name), *_cells(task, width))
-    return table
+    columns = verdict_columns(width, ("solved at", "kernel ms"), baseline_of(summary.latencies))
+    columns.append(Column("best", "right", 2))
+    rows = [(escape(task.name), *_cells(task, width)) for task in summary.tasks]
+    return fitting_table(columns, rows, width)
 
 
-def verdict_table(width: int, columns: Sequence[str], baseline: str) -> Table:
-    """A table of tasks with their verdicts, these columns, and the ratios."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    for name in ("task", "verdict"):
-        table.add_column(name, overflow="fold")
-    for name in (*columns, f"over {heading(baseline)}", "over compile"):
-        table.add_column(name.replace(" ", _separator(width), 1), no_wrap=True, justify="right")
-    return table
+def verdict_columns(width: int, columns: Sequence[str], baseline: str) -> list[Column]:
+    """The columns of tasks with their verdicts, these columns, and the ratios."""
+    separator = _separator(width)
+    ratios = (f"over {heading(baseline)}", "over compile")
+    return [
+        Column("task", flexible=True),
+        Column("verdict"),
+        *(Column(name.replace(" ", separator, 1), "right", 3) for name in columns),
+        Column(ratios[0].replace(" ", separator, 1), "right"),
+        Column(ratios[1].replace(" ", separator, 1), "right", 1),
+    ]
 
 
 def heading(baseline: str) -> str:
@@ -68,9 +72,22 @@ def conclusion(summary: CampaignSummary) -> str:
     lines += [
         f"set aside: {task.name}: {task.set_aside}" for task in summary.tasks if task.set_aside
     ]
+    lines += [
+        f"unsolved: {task.name}: {_failure(task)}"
+        for task in summary.tasks
+        if task.champion is None and not task.set_aside and task.failures
+    ]
     if (evidence := summary.evidence) is not None:
         lines.append(circumstances(evidence, summary.latencies))
     return "\n".join(lines)
+
+
+def _failure(task: TaskSummary) -> str:
+    first = task.failures[0]
+    return (
+        f"{clean_line(first.reason, _MOST_REASON)} ({first.attempts} of {task.attempts} attempts; "
+        f"kernelmill show {first.example})"
+    )
 
 
 def baseline_of(latencies: Sequence[Latency]) -> str:
@@ -101,8 +118,7 @@ def _cells(task: TaskSummary, width: int) -> tuple[str, ...]:
     solved_at = f"{task.solved_at or '-'}/{task.attempts}"
     latency = task.latency
     if latency is None:
-        state = "set aside" if task.set_aside else "unsolved"
-        return (f"[red]{state}[/red]", solved_at, "", "", "", "")
+        return (f"[red]{task.outcome}[/red]", solved_at, "", "", "", "")
     return (
         coloured(latency.over_baseline.verdict),
         solved_at,

@@ -5,6 +5,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from kernelmill.records.errors import WorkspaceError
+
 _T = TypeVar("_T")
 
 
@@ -27,5 +29,21 @@ def with_keys(body: bytes, *renamed: str) -> bytes:
     return packed(rename(unpacked(body, Any)))
 
 
+def items_in(context: bytes) -> str:
+    """The numbers of the items in a packed context, as a JSON list.
+
+    An SQL function for migrations.
+    """
+    hints = unpacked(context, list[dict[str, Any]])
+    items = [hint["item"] for hint in hints if hint.get("item") is not None]
+    return msgspec.json.encode(items).decode()
+
+
 def unpacked(body: bytes, record_type: type[_T]) -> _T:
-    return msgspec.json.decode(zlib.decompress(body), type=record_type)
+    """Raises WorkspaceError where it is not what `packed` made of such a record."""
+    try:
+        return msgspec.json.decode(zlib.decompress(body), type=record_type)
+    except (zlib.error, msgspec.DecodeError) as error:
+        raise WorkspaceError(
+            f"a {record_type.__name__} in the database of the workspace is damaged: {error}"
+        ) from error

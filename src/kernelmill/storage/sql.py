@@ -12,5 +12,5 @@ class Queries:
 
     def __call__(self, name: str) -> str:
         if name not in self._texts:
-            self._texts[name] = (self._folder / f"{name}.sql").read_text()
+            self._texts[name] = (self._folder / f"{name}.sql").read_text(encoding="utf-8")
         return self._texts[name]

@@ -1,6 +1,6 @@
 """Tasks: PyTorch references in KernelBench's format, loaded and described in a sandbox."""
 
 from kernelmill.records.task import Task, Variant
-from kernelmill.tasks.loader import TaskFile, load_suite, suite_names
+from kernelmill.tasks.loader import Suite, TaskFile, find_suite, load_suite, suite_names
 
-__all__ = ["Task", "TaskFile", "Variant", "load_suite", "suite_names"]
+__all__ = ["Suite", "Task", "TaskFile", "Variant", "find_suite", "load_suite", "suite_names"]

@@ -20,7 +20,8 @@ _FOLDERS = {
 
 # In order of precedence.
 _OPERATORS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("attention", ("scaled_dot_product", "_flash_attention")),
+    ("attention", ("scaled_dot_product", "_scaled_dot_product", "_flash_attention",
+                   "_efficient_attention", "_fused_sdp")),
     ("convolution", ("convolution",)),
     ("matmul", ("mm", "bmm", "addmm", "baddbmm", "mv", "dot", "addmv")),
     ("pooling", ("max_pool", "avg_pool", "adaptive_", "max_pool2d_with_indices")),

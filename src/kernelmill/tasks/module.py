@@ -1,9 +1,11 @@
 """Execution of a task file. Imported inside sandboxes only: untrusted task code runs here."""
 
 import copy
+import inspect
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -103,8 +105,9 @@ class TaskModule:
         counter = OperationCounter()
         try:
             with self.sized(constants), torch.device("meta"), torch.no_grad():
-                model = self._module.Model(*self._module.get_init_inputs())
-                inputs = self._module.get_inputs()
+                model = self._module.Model(*self.init_arguments())
+                given = self._module.get_inputs()
+                inputs = _in_order(given, "get_inputs", model.forward)
                 with counter:
                     model(*inputs)
         except Exception:  # the task's own code may raise anything on sizes it was not made for
@@ -133,14 +136,14 @@ class TaskModule:
             vars(self._module).update(before)
 
     def init_arguments(self) -> list[Any]:
-        return list(self._module.get_init_inputs())
+        given = self._module.get_init_inputs()
+        return _in_order(given, "get_init_inputs", self._module.Model)
 
     def inputs(self, seed: int) -> list[Any]:
         torch.manual_seed(seed)
         with self._device:
-            inputs = self._module.get_inputs()
-        if not isinstance(inputs, list | tuple):
-            raise UnusableTask("get_inputs() does not return a list")
+            given = self._module.get_inputs()
+        inputs = _in_order(given, "get_inputs", partial(self._module.Model.forward, None))
         return [to_device(value, self._device) for value in inputs]
 
     def model(self, seed: int) -> nn.Module:
@@ -179,6 +182,25 @@ class TaskModule:
         transform = InputDistribution(distribution, generator, self.promises, repair)
         drawn: list[Any] = transform.apply(list(inputs))
         return drawn
+
+
+def _in_order(given: Any, function: str, called: Any) -> list[Any]:
+    """Arguments as a list; a dict is put into the order of the parameters it is given to."""
+    if isinstance(given, list | tuple):
+        return list(given)
+    if not isinstance(given, dict):
+        raise UnusableTask(
+            f"{function}() returns a {type(given).__name__}: it must return a list of arguments, "
+            "or a dict of arguments by name"
+        )
+    try:
+        bound = inspect.signature(called).bind(**given)
+    except TypeError as error:
+        raise UnusableTask(f"{function}() returns a dict that does not fit: {error}") from error
+    if bound.kwargs:
+        names = ", ".join(bound.kwargs)
+        raise UnusableTask(f"arguments must be possible by position, and {names} is not")
+    return list(bound.args)
 
 
 def tensors_in(value: Any) -> list[torch.Tensor]:

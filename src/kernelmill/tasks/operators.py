@@ -2,8 +2,18 @@
 
 from typing import Any
 
+import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
+
+_aten = torch.ops.aten
+_COUNTED_AS = {
+    _aten._scaled_dot_product_flash_attention_for_cpu: _aten._scaled_dot_product_flash_attention,
+    _aten._scaled_dot_product_fused_attention_overrideable: (
+        _aten._scaled_dot_product_flash_attention
+    ),
+}
+"""Operators that the framework's table of FLOPs lacks, with one that does the same."""
 
 
 class OperatorLog(TorchDispatchMode):
@@ -17,7 +27,8 @@ class OperatorLog(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         self.names[str(func).removeprefix("aten.")] = None
         result = func(*args, **(kwargs or {}))
-        count = flop_registry.get(func.overloadpacket)
+        operator = func.overloadpacket
+        count = flop_registry.get(_COUNTED_AS.get(operator, operator))
         if count is not None:
             self.flops += int(count(*args, **(kwargs or {}), out_val=result))
         return result

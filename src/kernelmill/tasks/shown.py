@@ -6,7 +6,7 @@ import re
 from kernelmill.records.task import Task
 from kernelmill.syntax import parse_python
 
-_NOT_SHOWN = frozenset({"HIDDEN", "SCALES", "PROMISES", "REPAIR"})
+_NOT_SHOWN = frozenset({"HIDDEN", "SCALES", "PROMISES", "REPAIR", "_CASES"})
 """Assignments with the sizes of hidden variants and of other scales, and with what the description
 of the task has found out about its inputs."""
 

@@ -1,12 +1,13 @@
 """The SQLite database of a workspace: opening, migration, transactions."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from kernelmill.records.errors import WorkspaceError
-from kernelmill.storage.packing import with_keys
+from kernelmill.storage.packing import items_in, with_keys
 from kernelmill.workspace.owners import locked
 from kernelmill.workspace.sql import migrations
 
@@ -22,8 +23,10 @@ Transaction = sqlite3.Connection
 def open_database(folder: Path, create: bool) -> sqlite3.Connection:
     """Open the database and migrate it. Raises WorkspaceError."""
     path = folder / FILE
-    if not path.is_file():
+    if not _is_file(path):
         _check_folder(folder, create)
+    elif not (os.access(path, os.W_OK) and os.access(folder, os.W_OK)):
+        return _open_to_read(path)
     try:
         connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
         connection.row_factory = sqlite3.Row
@@ -46,6 +49,43 @@ def copy_database(folder: Path, to: Path) -> None:
         closing(sqlite3.connect(to / FILE)) as copy,
     ):
         source.backup(copy)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError as error:
+        raise WorkspaceError(f"cannot open {path}: {error.strerror}") from error
+
+
+def _open_to_read(path: Path) -> sqlite3.Connection:
+    """Open the database of somebody else, or on a read-only disk; writing to it fails.
+
+    Beside a write-ahead log SQLite would create an index file. Where it may not, the database is
+    taken to be unchanging, which is true where nothing is left in the log.
+    """
+    wal = path.with_name(f"{path.name}-wal")
+    logged = wal.is_file() and wal.stat().st_size > 0
+    ways = ("mode=ro",) if logged else ("mode=ro", "mode=ro&immutable=1")
+    for way in ways:
+        try:
+            address = f"{path.absolute().as_uri()}?{way}"
+            connection = sqlite3.connect(
+                address, timeout=_BUSY_SECONDS, isolation_level=None, uri=True
+            )
+            connection.row_factory = sqlite3.Row
+            version = _version(connection, path)
+        except sqlite3.Error as error:
+            problem = str(error)
+            continue
+        if version < len(migrations()):
+            raise WorkspaceError(
+                f"{path} was written by an older Kernelmill and cannot be changed here: "
+                "copy the folder and open the copy"
+            )
+        return connection
+    hint = ": it was not closed in order, copy the folder and open the copy" if logged else ""
+    raise WorkspaceError(f"cannot open {path}, which is read-only: {problem}{hint}")
 
 
 def database_in_memory() -> sqlite3.Connection:
@@ -75,11 +115,22 @@ def transaction(connection: sqlite3.Connection) -> Iterator[Transaction]:
 
 @contextmanager
 def clear_errors() -> Iterator[None]:
-    """Turn what a full, read-only or locked disk raises into a WorkspaceError."""
+    """Turn what a full, read-only or locked disk or a damaged file raises into a WorkspaceError."""
     try:
         yield
     except sqlite3.OperationalError as error:
         raise WorkspaceError(f"the workspace cannot be used: {error}") from error
+    except sqlite3.DatabaseError as error:
+        if type(error) is not sqlite3.DatabaseError:
+            raise
+        raise damaged(str(error)) from error
+
+
+def damaged(problem: str) -> WorkspaceError:
+    return WorkspaceError(
+        f"the database of the workspace is damaged: {problem}. Restore a copy, or save what is "
+        f"left: sqlite3 {FILE} .recover | sqlite3 recovered.db"
+    )
 
 
 def _check_folder(folder: Path, create: bool) -> None:
@@ -110,6 +161,7 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     connection.create_function("with_keys", -1, with_keys, deterministic=True)
+    connection.create_function("items_in", 1, items_in, deterministic=True)
     with transaction(connection):
         done = _version(connection, path)
         for script in migrations()[done:]:

@@ -13,4 +13,6 @@ query = Queries(_HERE / "queries")
 @functools.cache
 def migrations() -> tuple[str, ...]:
     """All migrations in order; `user_version` of a database counts those it has had."""
-    return tuple(path.read_text() for path in sorted((_HERE / "migrations").glob("*.sql")))
+    return tuple(
+        path.read_text(encoding="utf-8") for path in sorted((_HERE / "migrations").glob("*.sql"))
+    )

@@ -24,18 +24,26 @@ from kernelmill.records.campaign import (
     Campaign,
     CampaignSettings,
     CampaignTask,
+    Effort,
     Event,
     EventKind,
+    Failure,
     NewTask,
     Spending,
+    TaskProgressSummary,
     Totals,
 )
 from kernelmill.records.candidate import Candidate, Origin
 from kernelmill.records.errors import UsageError, WorkspaceError
-from kernelmill.records.model_calls import ModelCall
+from kernelmill.records.model_calls import ModelCall, SaidText
 from kernelmill.records.task import Task
 from kernelmill.records.verdict import Verdict
 from kernelmill.storage.packing import packed, unpacked
+from kernelmill.workspace.conversations import (
+    ConversationsSize,
+    read_conversation,
+    store_conversation,
+)
 from kernelmill.workspace.database import Transaction, clear_errors, open_database, transaction
 from kernelmill.workspace.expenses import Expenses
 from kernelmill.workspace.owners import Owner, is_alive, remove_dead_owners
@@ -190,6 +198,9 @@ class Workspace:
                 if verdict is not None:
                     self._store_verdict(claim.attempt, kind, verdict)
             self._store_calls_and_plan(claim.attempt, result)
+            for hint in result.proposal.context:
+                if hint.item is not None:
+                    self._run("insert_shown_item", item=hint.item, attempt=claim.attempt)
             attempt = self.attempt(claim.attempt)
             if result.champion:
                 self._run(
@@ -228,6 +239,13 @@ class Workspace:
         """Predictions of judged attempts with what came of them; of all campaigns by default."""
         number = None if campaign is None else campaign.id
         return [Prediction(**row) for row in self._all("predictions", campaign=number)]
+
+    def attempts_with_source(
+        self, campaign: Campaign, task: int, digest: str
+    ) -> tuple[Attempt, ...]:
+        """The finished attempts of a task with this candidate."""
+        rows = self._all("attempts_of_source", campaign=campaign.id, task=task, source=digest)
+        return tuple(attempt_from(row) for row in rows)
 
     def best_attempt(self, campaign: Campaign, task: str) -> Attempt:
         """The champion of a task, or its latest attempt where none has passed.
@@ -280,6 +298,26 @@ class Workspace:
             for row in self._all("calls", attempt=attempt)
         ]
 
+    def conversation(self, attempt: int) -> list[tuple[SaidText, ...]]:
+        """Prompt and answer of each call of an attempt, in order; empty where they were pruned."""
+        return read_conversation(self._connection, attempt, len(self.calls(attempt)))
+
+    def conversations_size(self) -> ConversationsSize:
+        """The size of all prompts and answers."""
+        return ConversationsSize(**self._one("conversation_size"))
+
+    def prune_conversations(self, campaign: int | None, keep_champions: bool) -> None:
+        """Remove prompts and answers: of one campaign or all, but for champions if asked to."""
+        with transaction(self._connection):
+            self._run("prune_messages", campaign=campaign, keep_champions=keep_champions)
+            self._run("prune_texts")
+
+    def compact(self) -> None:
+        """Give the space of removed rows back to the disk."""
+        with clear_errors():
+            self._connection.execute("VACUUM")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def planned(self, attempt: int) -> AttemptPlan | None:
         for row in self._all("plan", attempt=attempt):
             return unpacked(row["body"], AttemptPlan)
@@ -301,6 +339,19 @@ class Workspace:
     def spending(self, campaign: Campaign) -> list[Spending]:
         """What the models cost, by task, role and model."""
         return [Spending(**row) for row in self._all("spending", campaign=campaign.id)]
+
+    def task_progress(self, campaign: Campaign) -> TaskProgressSummary:
+        return TaskProgressSummary(**self._one("task_progress", campaign=campaign.id))
+
+    def efforts(self, campaign: Campaign) -> dict[int, Effort]:
+        """Time and cost of the tasks that had attempts, by their id."""
+        rows = self._all("efforts", campaign=campaign.id)
+        return {row["task"]: Effort(**row) for row in rows}
+
+    def failures(self, campaign: Campaign, task: int, most: int) -> list[Failure]:
+        """The reasons why attempts of a task failed, the most frequent first."""
+        rows = self._all("failures", campaign=campaign.id, task=task, most=most)
+        return [Failure(**row) for row in rows]
 
     def expenses(self, campaign: Campaign) -> Expenses:
         return Expenses(self.folder, campaign.id)
@@ -326,7 +377,10 @@ class Workspace:
 
     def _store_calls_and_plan(self, attempt: int, result: Result) -> None:
         for number, call in enumerate(result.calls, start=1):
-            self._run("insert_call", attempt=attempt, number=number, **msgspec.structs.asdict(call))
+            columns = msgspec.structs.asdict(call)
+            said = columns.pop("said")
+            self._run("insert_call", attempt=attempt, number=number, **columns)
+            store_conversation(self._connection, attempt, number, said)
         draft = result.draft
         guidance = result.proposal.guidance
         planned = AttemptPlan(

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import msgspec
 
-from kernelmill.generators.base import Declined, Generator
+from kernelmill.generators.base import Declined, Generator, TaskDeclined
 from kernelmill.generators.composer.choosing import choose
 from kernelmill.generators.composer.credit import credit_of
 from kernelmill.generators.composer.decisions import Plan
@@ -52,8 +52,14 @@ class Composer(Generator):
             raise GeneratorUnavailable(f"the composer does not write for backend {backend!r} yet")
 
     def write(self, proposal: Proposal) -> Draft:
-        graph = self.trace(proposal.task)
-        choices = self._open_choices(proposal, graph)
+        try:
+            graph = self.trace(proposal.task)
+            choices = self._open_choices(proposal, graph)
+        except Declined as declined:
+            raise TaskDeclined(
+                f"the composer cannot write {proposal.task.id}: {declined}. "
+                "A language model may: --generator model --model NAME"
+            ) from declined
         tried = Tried(proposal, partial(self._code, proposal, graph))
         planned = plan_method(proposal, choices, tried)
         if planned is not None:

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import msgspec
 
-from kernelmill.generators.base import Declined, Unaffordable
+from kernelmill.generators.base import Declined, NoAnswer, Unaffordable
 from kernelmill.generators.model.call_problems import UnusableAnswer
 from kernelmill.generators.model.model_client import ModelClient, Unanswered
 from kernelmill.generators.model.prompting import Prompt, correction_message
@@ -38,7 +38,7 @@ class Conversation:
     ) -> _T:
         """The answer as `parse` returns it; a second one, where that raised UnusableAnswer.
 
-        Raises Declined where neither can be used, and Unaffordable.
+        Raises Declined where neither can be used, NoAnswer where there is none, and Unaffordable.
         """
         messages = prompt.messages
         answer = self._answer(role, model, messages)
@@ -63,7 +63,8 @@ class Conversation:
         try:
             return self._client.ask(question, self._calls)
         except Unanswered as error:
-            raise Declined(f"the {role} does not answer: {error}", self.calls) from error
+            kind = NoAnswer if error.may_answer_later else Declined
+            raise kind(f"the {role} does not answer: {error}", self.calls) from error
         except CostBudgetExceeded as error:
             raise Unaffordable(str(error), self.calls) from error
 

@@ -28,5 +28,5 @@ def open_endpoint(model: Model, patience: Patience) -> EndpointClient:
         return OpenAIClient(model, patience)
     except ModuleNotFoundError as error:
         raise GeneratorUnavailable(
-            f"asking a model needs {error.name}: pip install 'kernelmill[models]'"
+            f"asking a model needs {error.name}: pip install -e '.[models]' in the checkout"
         ) from error

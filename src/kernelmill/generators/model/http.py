@@ -136,15 +136,21 @@ def translate_errors(library: ModuleType, model: Model) -> Iterator[None]:
         yield
     except library.APIStatusError as error:
         raise _by_status(error, model) from None
-    except (library.APITimeoutError, httpx2.TimeoutException):
+    except (library.APITimeoutError, httpx2.TimeoutException) as error:
         message = f"{model.endpoint} did not answer in time"
-        raise RequestFailed(CallProblem.TIME_OUT, message, charged=True) from None
+        raise RequestFailed(CallProblem.TIME_OUT, message, charged=_was_sent(error)) from None
     except library.APIConnectionError as error:
         message = redact_key(str(error.__cause__ or error), model)
         raise RequestFailed(CallProblem.UNREACHABLE, f"{model.endpoint}: {message}") from None
     except httpx2.RequestError as error:
         message = redact_key(str(error), model)
         raise RequestFailed(CallProblem.BROKEN_OFF, message, charged=True) from None
+
+
+def _was_sent(error: Exception) -> bool:
+    """Whether the request may have arrived before its time was up."""
+    causes = (error, error.__cause__, error.__context__)
+    return not any(isinstance(one, httpx2.ConnectTimeout | httpx2.PoolTimeout) for one in causes)
 
 
 def stream_error(message: str, model: Model) -> RequestFailed:

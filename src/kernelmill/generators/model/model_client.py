@@ -20,7 +20,7 @@ from kernelmill.generators.model.rate_limiting import RateLimiter, retry_delay
 from kernelmill.generators.model.streaming import receive_answer
 from kernelmill.records.cost_budget import CostBudget, CostBudgetExceeded, PreflightCostBudget
 from kernelmill.records.errors import GeneratorUnavailable
-from kernelmill.records.model_calls import ModelCall
+from kernelmill.records.model_calls import ModelCall, SaidText
 from kernelmill.records.model_settings import Model, ModelRole, ModelSettings
 
 _MESSAGE_TOKENS = 16
@@ -30,6 +30,11 @@ _PROBE = ChatMessage("user", "Answer with the word ready.")
 
 class Unanswered(Exception):
     """A question that got no answer from its endpoint, retries included."""
+
+    def __init__(self, message: str, may_answer_later: bool) -> None:
+        super().__init__(message)
+        self.may_answer_later = may_answer_later
+        """Whether the endpoint is down or busy; else it does not accept this question."""
 
 
 class _Endpoint(NamedTuple):
@@ -98,7 +103,8 @@ class ModelClient:
                     delay = retry_delay(patience, tries, failure.retry_after)
                 if delay is None:
                     self._count_failure(question.model, failure)
-                    raise Unanswered(f"{failure} (asked {tries} times)") from failure
+                    text = f"{failure} (asked {tries} times)"
+                    raise Unanswered(text, failure.retryable) from failure
                 if failure.retry_after is not None:
                     endpoint.limiter.suspend(delay)
                 self._sleep(delay)
@@ -192,6 +198,7 @@ def _answered_call(
         cost,
         seconds,
         cached=cached,
+        said=(*_asked(question), SaidText("answer", answer.text)),
     )
 
 
@@ -200,5 +207,16 @@ def _failed_call(
 ) -> ModelCall:
     tokens = None if failure.charged else 0
     return ModelCall(
-        question.role, question.model.name, tokens, tokens, cost, seconds, str(failure)
+        question.role,
+        question.model.name,
+        tokens,
+        tokens,
+        cost,
+        seconds,
+        str(failure),
+        said=_asked(question),
     )
+
+
+def _asked(question: Question) -> tuple[SaidText, ...]:
+    return tuple(SaidText(message.speaker, message.text) for message in question.messages)

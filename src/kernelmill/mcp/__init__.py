@@ -1,0 +1,1 @@
+"""The MCP server: a coding agent is the generator of a campaign."""

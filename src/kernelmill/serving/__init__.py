@@ -1,0 +1,1 @@
+"""HTTP servers for one user: who may connect, and how they are run."""

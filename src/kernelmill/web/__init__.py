@@ -1,0 +1,1 @@
+"""The dashboard: campaigns, tasks, lineage and memory in a browser, live."""

@@ -1,0 +1,1 @@
+SELECT count(*) AS count FROM shown_items WHERE item = :item

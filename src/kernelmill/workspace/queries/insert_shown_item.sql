@@ -1,0 +1,1 @@
+INSERT OR IGNORE INTO shown_items (item, attempt) VALUES (:item, :attempt)

@@ -1,0 +1,2 @@
+INSERT INTO texts (digest, characters, body) VALUES (:digest, :characters, :body)
+ON CONFLICT (digest) DO NOTHING

@@ -1,0 +1,236 @@
+"""What a newcomer meets on the command line: narrow terminals, pipes, odd machines, scripts."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from cli.test_command_line import one_line_error, run
+from kernelmill import api
+from kernelmill.backends.base import Requirement
+from kernelmill.backends.triton.backend import TritonBackend
+from kernelmill.cli.main import app
+from kernelmill.cli.schema import SCHEMAS
+from kernelmill.records.errors import BackendUnavailable
+from kernelmill.records.model_calls import ModelCall, SaidText
+from kernelmill.report.fitting import Column, fitting_table
+from kernelmill.report.listing import campaign_lines
+from kernelmill.report.summary import summarise_campaign
+from kernelmill.report.tables import task_table
+from kernelmill.workspace import Workspace
+from samples import SETTINGS, make_result, new_tasks
+
+NOBODY = 65534
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> Path:
+    settings = msgspec.structs.replace(SETTINGS, suites=("suite",))
+    with Workspace(tmp_path / "w", create=True) as workspace:
+        campaign = workspace.create_campaign(
+            settings, new_tasks("starter/cross_entropy", "starter/unsolved_one")
+        )
+        for task, ratio in ((1, None), (1, 2.0), (2, None), (2, None)):
+            claim = workspace.claim(campaign, task)
+            assert claim is not None
+            result = make_result(ratio, text=f"# source {claim.attempt}", champion=bool(ratio))
+            said = (SaidText("user", "Write <it>."), SaidText("answer", "Here it is."))
+            assert result.draft is not None
+            call = ModelCall("generator", "m", 10, 20, 0.5, said=said)
+            draft = msgspec.structs.replace(result.draft, calls=(call,))
+            workspace.complete(claim, msgspec.structs.replace(result, draft=draft), lambda *_: None)
+    return tmp_path / "w"
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 120])
+def test_tables_leave_out_columns_and_never_cut_words(filled: Path, width: int) -> None:
+    with Workspace(filled) as workspace:
+        summary = summarise_campaign(workspace, workspace.campaign())
+    console = Console(width=width, record=True, file=open(os.devnull, "w"))
+    console.print(task_table(summary, width))
+    shown = console.export_text()
+    assert "faster" in shown and "unsolved" in shown and "verdict" in shown
+    assert "2.00x" in shown and "[1.96, 2.04]" in shown
+    assert "\u2026" not in shown
+    assert max(map(len, shown.splitlines())) <= width
+    if width >= 80:
+        assert "starter/cross_entropy" in shown
+    for heading in ("kernel", "over", "compile", "best"):
+        assert heading in shown or "not shown at this width" in shown.replace("\n", " ")
+
+
+def test_the_least_important_column_goes_first() -> None:
+    columns = (Column("name"), Column("rest", rank=2), Column("more", rank=1))
+    table = fitting_table(columns, [("x" * 20, "y" * 20, "z" * 20)], 50)
+    assert [column.header for column in table.columns] == ["name", "more"]
+    assert table.caption == "not shown at this width: rest"
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_a_pipe_is_as_wide_as_columns_says(filled: Path, columns: int) -> None:
+    for verb in ("status", "report"):
+        done = run(verb, "--workspace", filled, COLUMNS=str(columns))
+        table = done.stdout.split("tasks solved")[0].rpartition("\n")[0]
+        assert done.returncode == 0, done.stderr
+        assert max(map(len, table.splitlines())) <= columns, table
+    assert "faster" in done.stdout
+
+
+def test_an_unsolved_task_has_its_reasons(filled: Path) -> None:
+    shown = run("report", "--workspace", filled).stdout
+    assert (
+        "unsolved: starter/unsolved_one: correctness: numerical: it is <wrong> "
+        "(2 of 2 attempts; kernelmill show 4)" in shown
+    )
+
+
+def test_json_for_scripts(filled: Path) -> None:
+    (line,) = json.loads(run("status", "--json", "--workspace", filled).stdout)
+    assert (line["totals"]["solved"], line["tasks"]) == (1, 2)
+    report = json.loads(run("report", "--json", "--workspace", filled).stdout)
+    assert [task["champion"] for task in report["tasks"]] == [2, None]
+    shown = json.loads(run("show", "2", "--json", "--workspace", filled).stdout)
+    assert shown["files"] == {"model.py": "# source 2"}
+    assert shown["conversations"][0][1] == {"speaker": "answer", "text": "Here it is."}
+
+
+def test_every_read_verb_prints_what_its_schema_says(filled: Path) -> None:
+    """In one process, since a start of the program takes longer than what is tested."""
+    arguments = {"show": ["2"], "memory explain": ["2"], "tasks list": ["starter"]}
+    elsewhere = ("backend list", "doctor", "skills list", "tasks list", "tasks show")
+    for name, record in SCHEMAS.items():
+        if name in ("verify", "tasks show", "doctor"):  # they judge, or probe the machine
+            continue
+        where = [] if name in elsewhere else ["--workspace", str(filled)]
+        command = [*name.split(), *arguments.get(name, []), "--json", *where]
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 0, (name, done.output)
+        msgspec.json.decode(done.stdout, type=record)
+        schema = CliRunner().invoke(app, ["schema", *name.split()])
+        assert "$defs" in schema.stdout
+
+
+def test_prompts_are_shown_measured_and_pruned(filled: Path) -> None:
+    assert "Write <it>." not in run("show", "1", "--workspace", filled).stdout
+    assert "Write <it>." in run("show", "1", "--prompts", "--workspace", filled).stdout
+    size = json.loads(run("workspace", "size", "--json", "--workspace", filled).stdout)
+    assert (size["messages"], size["texts"]) == (8, 2)
+    run("workspace", "prune", "--workspace", filled)
+    size = json.loads(run("workspace", "size", "--json", "--workspace", filled).stdout)
+    assert (size["messages"], size["texts"]) == (2, 2), "the champion keeps its own"
+    run("workspace", "prune", "--champions", "--workspace", filled)
+    size = json.loads(run("workspace", "size", "--json", "--workspace", filled).stdout)
+    assert (size["messages"], size["texts"]) == (0, 0)
+    assert "called m as generator" in run("show", "1", "--prompts", "--workspace", filled).stdout
+
+
+def as_somebody_else(work: Callable[[], object]) -> str:
+    """Do some work as a user who may read the workspace and not write: its result or error."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            if os.geteuid() == 0:
+                os.setgroups([])
+                os.setgid(NOBODY)
+                os.setuid(NOBODY)
+            said = str(work())
+        except BaseException as error:
+            said = f"{type(error).__name__}: {error}"
+        os.write(writing, said.encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as answer:
+        said = answer.read()
+    os.waitpid(child, 0)
+    return said
+
+
+def test_a_workspace_that_may_only_be_read_can_be_read(filled: Path) -> None:
+    def summarise() -> int:
+        with Workspace(filled) as workspace:
+            assert campaign_lines(workspace)[0].totals.solved == 1
+            return len(summarise_campaign(workspace, workspace.campaign()).solved)
+
+    def change() -> None:
+        with Workspace(filled) as workspace:
+            workspace.prune_conversations(None, keep_champions=True)
+
+    summarise()  # everything it needs is loaded
+    for path in (filled.parent, *filled.parent.parents):
+        if path.name.startswith(("pytest-", "test_")):
+            path.chmod(path.stat().st_mode | 0o055)
+    filled.chmod(0o555)
+    (filled / "kernelmill.db").chmod(0o444)
+    try:
+        assert as_somebody_else(summarise) == "1"
+        assert "readonly database" in as_somebody_else(change)
+    finally:
+        filled.chmod(0o755)
+
+
+def test_a_damaged_database_is_an_error_in_one_line(filled: Path) -> None:
+    database = filled / "kernelmill.db"
+    content = bytearray(database.read_bytes())
+    page = 4096
+    for start in range(2 * page, len(content) - page, page):
+        content[start : start + page] = b"\x5a" * page
+    database.write_bytes(content)
+    for verb in ("status", "report", "show"):
+        what = ("2",) if verb == "show" else ()
+        line = one_line_error(run(verb, *what, "--workspace", filled))
+        assert "damaged" in line or "malformed" in line, line
+
+
+def test_a_damaged_record_is_an_error_in_one_line(filled: Path) -> None:
+    with Workspace(filled) as workspace, workspace.writing() as transaction:
+        transaction.execute("UPDATE verdicts SET body = x'00' WHERE attempt = 2")
+    assert "a Verdict in the database" in one_line_error(run("show", "2", "--workspace", filled))
+
+
+def test_an_ascii_locale_prints_what_it_can(filled: Path) -> None:
+    with Workspace(filled) as workspace, workspace.writing() as transaction:
+        transaction.execute("UPDATE attempts SET reason = 'gr\u00f6\u00dfer \u2713' WHERE id = 4")
+    page = filled / "page.html"
+    done = run(
+        "report", "--workspace", filled, "--html", page,
+        LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "gr??er ?" in done.stdout
+    assert "gr\u00f6\u00dfer" in page.read_text(encoding="utf-8")
+
+
+def test_help_has_a_short_name_and_shells_complete() -> None:
+    assert run("-h").stdout == run("--help").stdout
+    assert "--workspace" in run("status", "-h").stdout
+    done = run(_KERNELMILL_COMPLETE="complete_bash", COMP_WORDS="kernelmill st", COMP_CWORD="1")
+    assert "status" in done.stdout.split()
+
+
+def test_a_missing_tool_chain_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = [Requirement("Triton", "", "pip install triton")]
+    monkeypatch.setattr(TritonBackend, "requirements", lambda _self: missing)
+    monkeypatch.setattr(api, "Judge", lambda *_: pytest.fail("no judge is opened"))
+    with pytest.raises(BackendUnavailable, match="pip install triton"):
+        list(api.verify_examples("starter", backend="triton"))
+    with pytest.raises(BackendUnavailable, match="pip install triton"):
+        api.verify("starter/softmax", {"model.py": "pass"}, backend="triton")
+
+
+def test_the_reader_of_a_pipe_may_leave(filled: Path) -> None:
+    command = f"{sys.executable} -m kernelmill report --json --workspace {filled} | head -1"
+    done = subprocess.run(
+        [shutil.which("bash") or "bash", "-c", command], capture_output=True, text=True
+    )
+    assert done.stdout.strip() == "{" and "Traceback" not in done.stderr
+    assert not re.search("Error", done.stderr)
