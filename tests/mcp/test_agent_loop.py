@@ -77,7 +77,7 @@ async def drive(client: Client) -> None:
     assert (line["task"], line["state"], line["attempts_left"]) == ("doubling", "open", 2)
     task = await call(client, "read_task", task="doubling")
     assert "class Model" in task["source"] and "HIDDEN" not in task["source"]
-    assert task["hidden_shapes"] == 2 and "ModelNew" in (await call(client, "guide"))["text"]
+    assert task["hidden_shapes"] == 3 and "ModelNew" in (await call(client, "guide"))["text"]
     recalled = await call(client, "recall", task="doubling")
     assert recalled["stage"] == "draft" and recalled["parent"] is None
     seen: list[float] = []
