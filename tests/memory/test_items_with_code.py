@@ -93,6 +93,25 @@ def test_a_failure_without_a_place_has_the_change_that_broke_it(workspace: Works
     assert "+int tail = missing;" in code_of(workspace, failure).excerpt
 
 
+def test_complaints_of_a_compiler_are_told_apart(workspace: Workspace) -> None:
+    """Their summary is always the same."""
+    for line, name in ((3, "first"), (7, "first"), (9, "second")):
+        complaint = f"kernel.cpp:{line}:1: error: '{name}' does not name a type"
+        attempt(
+            workspace,
+            None,
+            gate=Gate.BUILD,
+            message="the compiler refuses the source",
+            evidence=(complaint,),
+            approach=str(line),
+        )
+    one, two = failures(workspace)
+    assert (one.count, two.count) == (2, 1)
+    assert one.evidence.message == (
+        "the compiler refuses the source: error: 'first' does not name a type"
+    )
+
+
 def test_messages_are_normalised() -> None:
     message = "in /tmp/a1/b/kernel.cpp: 3 of 1,700 float32 at 0x7f12 are off by 2.5e-3"
     expected = "in kernel.cpp: N of N float32 at ADDRESS are off by N"
@@ -158,8 +177,8 @@ def test_a_source_that_passes_later_did_not_fail(workspace: Workspace) -> None:
 def test_provenance_names_the_model(workspace: Workspace) -> None:
     calls = (ModelCall("planner", "thinker"), ModelCall("optimizer", "writer"))
     attempt(workspace, 1.0, calls=calls)
-    learned = [item for item in Memory(workspace.database).all_items() if item.provenance.task]
-    assert {item.provenance.model for item in learned} == {"writer"}
+    for kind in (ItemKind.TRACE, ItemKind.EXPERIENCE):
+        assert [item.provenance.model for item in by_kind(workspace, kind)] == ["writer"]
 
 
 def test_an_exported_memory_has_its_code_once(workspace: Workspace, tmp_path: Path) -> None:

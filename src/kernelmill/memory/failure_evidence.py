@@ -8,15 +8,17 @@ from kernelmill.memory.items import FAILURE
 from kernelmill.records.candidate import Candidate
 from kernelmill.records.proposal import Parent
 from kernelmill.records.source_diff import source_diff
-from kernelmill.records.verdict import Feedback, Verdict
+from kernelmill.records.verdict import Feedback, Gate, Verdict
 
-_SIGNATURE_WORDS = 12
+_SIGNATURE_WORDS = 16
 """Words of an error message that distinguish it from others."""
 _AROUND = 3
 """Lines of source shown before and after the one that a message names."""
 _MOST_PLACES = 2
 _MOST_DIFF_LINES = 40
 _PLACE = re.compile(r'([\w./-]+\.\w{1,4}):(\d+)|File "([^"]+)", line (\d+)')
+_PREFIX = re.compile(r"^[\w./-]+\.\w{1,4}(?::\d+)+:\s*")
+"""The place in front of a compiler's message."""
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
 _FOLDERS = re.compile(r"(?<![\w.])(?:/[\w.+-]+)+/")
 _NUMBER = re.compile(r"(?<![A-Za-z_\d])\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
@@ -45,8 +47,16 @@ def failure_evidence(
     excerpt = ""
     if candidate is not None:
         excerpt = _excerpt(first, candidate.files) or _offending_change(candidate, parent)
-    error = f"{first.gate} {first.kind}"
-    return FailureEvidence(error, first.summary, normalised(first.summary), excerpt)
+    error, message = f"{first.gate} {first.kind}", _message(first)
+    return FailureEvidence(error, message, normalised(message), excerpt)
+
+
+def _message(feedback: Feedback) -> str:
+    """The summary; with a compiler's first complaint, since the summary of all of them is alike."""
+    if feedback.gate is not Gate.BUILD or not feedback.evidence:
+        return feedback.summary
+    complaint = _PREFIX.sub("", feedback.evidence[0]).strip()
+    return f"{feedback.summary}: {complaint}" if complaint else feedback.summary
 
 
 def normalised(message: str) -> str:
