@@ -177,8 +177,8 @@ def write_items(database: Transaction, items: int, attempts: int) -> None:
         ((n,) for n in range(1, items + 1)),
     )
     run(
-        "INSERT INTO shown_items VALUES (?, ?)",
-        ((n % items + 1, n % attempts + 1) for n in range(4 * attempts)),
+        "INSERT OR IGNORE INTO shown_items VALUES (?, ?)",
+        ((n * 7919 % items + 1, n % attempts + 1) for n in range(4 * attempts)),
     )
 
 

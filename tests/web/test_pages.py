@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("starlette", reason="needs kernelmill[web]")
 
-from kernelmill.web.reading import PAGE, side_by_side
+from kernelmill.web.reading import PAGE, attempt_tree, side_by_side
 from kernelmill.workspace import Workspace
 from web.filling import HOSTILE, NAMES, attempt, begin, fill, learn
 from web.serving import serving
@@ -158,6 +158,27 @@ def test_only_this_machine_may_connect_without_a_token(
 def test_the_dashboard_of_an_unknown_address_has_a_new_token(folder: Path) -> None:
     with serving(folder, "0.0.0.0") as url:
         assert len(url.partition("?token=")[2]) >= 32
+
+
+def test_a_long_line_of_descent_is_drawn(tmp_path: Path) -> None:
+    with Workspace(tmp_path, create=True) as workspace:
+        campaign = begin(workspace)
+        first = attempt(workspace, campaign, 1, 1.1, [])
+        with workspace.writing() as database:
+            columns = (
+                "campaign, task, state, owner, claimed_at, done_at, stage, seed, gate, reason,"
+                " ratio, decisions, context, instruction, prediction"
+            )
+            for number in range(2, 1202):
+                database.execute(
+                    f"INSERT INTO attempts (id, number, parent, {columns})"
+                    f" SELECT ?, ?, ?, {columns} FROM attempts WHERE id = ?",
+                    [number, number, number - 1, first],
+                )
+        nodes = attempt_tree(workspace, campaign, 1, 1200)
+        assert 300 < len(nodes) <= 400 and nodes[-1].depth > 300
+    with serving(tmp_path) as url:
+        assert get(url, "/campaigns/1/tasks/0").status == 200
 
 
 def test_texts_side_by_side() -> None:

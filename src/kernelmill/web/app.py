@@ -1,5 +1,6 @@
 """The dashboard as a Starlette application: one function per page."""
 
+import functools
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from kernelmill import __version__
 from kernelmill.memory.items import ItemKind
 from kernelmill.records.errors import KernelmillError, UsageError
 from kernelmill.report import money, plots, spending
-from kernelmill.report.curves import Curve, CurvePoint, campaign_curves
+from kernelmill.report.curves import Curve, CurvePoint, LearningCurves, campaign_curves
 from kernelmill.report.listing import age, attempt_detail, campaign_line, campaign_lines
 from kernelmill.report.tables import circumstances
 from kernelmill.web import reading
@@ -112,13 +113,20 @@ def _best(workspace: Workspace, campaign: int) -> dict[str, Any]:
     return {"ratio": rows[0]["ratio"], "evidence": evidence}
 
 
+@functools.lru_cache(maxsize=32)
+def _curves(folder: Path, campaign: int, _stamp: str) -> LearningCurves:
+    """Of all attempts of a campaign: read again only when the workspace has changed."""
+    with Workspace(folder) as workspace:
+        return campaign_curves(workspace, workspace.campaign(campaign))
+
+
 def _campaign(request: Request, workspace: Workspace) -> PageValues:
     campaign = workspace.campaign(request.path_params["campaign"])
     search = request.query_params.get("search", "")
     return {
         "campaign": campaign,
         "line": campaign_line(workspace, campaign),
-        "curves": campaign_curves(workspace, campaign),
+        "curves": _curves(workspace.folder, campaign.id, stamp(workspace.folder)),
         "cards": reading.task_cards(workspace, campaign, _number(request, "page"), search),
         "search": search,
         "events": workspace.events(campaign)[::-1][:20],

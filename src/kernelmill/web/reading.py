@@ -65,7 +65,8 @@ class Node(NamedTuple):
     state: str
     ratio: float | None
     is_champion: bool
-    children: "list[Node]"
+    depth: int
+    """The number of its ancestors."""
 
 
 class DiffLine(NamedTuple):
@@ -179,21 +180,26 @@ def attempt_page(workspace: Workspace, campaign: Campaign, task: int, page: int)
 def attempt_tree(
     workspace: Workspace, campaign: Campaign, task: int, champion: int | None
 ) -> list[Node]:
-    """The attempts of a task by descent: those without a parent, with their children."""
+    """The attempts of a task by descent: each is followed by its children, one level deeper.
+
+    A list, because a line of descent may be longer than a recursion can be deep.
+    """
     found = rows(workspace, "attempt_nodes", campaign=campaign.id, task=task)
     if len(found) > _MOST_NODES:
         found = _around_champion(found, champion)
-    nodes = {
-        row["id"]: Node(
-            row["id"], row["number"], row["state"], row["ratio"], row["id"] == champion, []
-        )
-        for row in found
-    }
-    roots: list[Node] = []
+    known = {row["id"] for row in found}
+    children: dict[int | None, list[dict[str, Any]]] = {}
     for row in found:
-        parent = nodes.get(row["parent"])
-        (roots if parent is None else parent.children).append(nodes[row["id"]])
-    return roots
+        parent = row["parent"] if row["parent"] in known else None
+        children.setdefault(parent, []).append(row)
+    nodes: list[Node] = []
+    waiting = [(row, 0) for row in reversed(children.get(None, []))]
+    while waiting:
+        row, depth = waiting.pop()
+        is_champion = row["id"] == champion
+        nodes.append(Node(row["id"], row["number"], row["state"], row["ratio"], is_champion, depth))
+        waiting += [(child, depth + 1) for child in reversed(children.get(row["id"], []))]
+    return nodes
 
 
 def _around_champion(found: list[dict[str, Any]], champion: int | None) -> list[dict[str, Any]]:
