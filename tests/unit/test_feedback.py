@@ -16,7 +16,7 @@ milliseconds = st.floats(0.001, 1000)
 @pytest.mark.parametrize(("wrong", "hinted"), [(100, True), (10, False)])
 def test_nearly_everything_wrong_hints_at_stale_parameters(wrong: int, hinted: bool) -> None:
     with pytest.raises(TrialRefused) as refused:
-        check_comparison(0, Comparison(9.0, wrong, 1.0, 1.0, "[0:100]"), (100,), 1)
+        check_comparison(0, Comparison(9.0, wrong, 1.0, 1.0, "[0:100]"), (100,), 1, False)
     assert ("__init__" in refused.value.feedback.hint) == hinted
 
 
@@ -40,3 +40,11 @@ def test_more_foreign_time_is_no_better(
     less = foreign_compute(Profile(20, kernel, foreign, used), baseline)
     more = foreign_compute(Profile(20, kernel, foreign, used * factor), baseline)
     assert less is None or more is not None
+
+
+def test_a_hidden_shape_is_not_told() -> None:
+    comparison = Comparison(9.0, 30, 1.0, 1.0, "[0:3, 900:977]")
+    with pytest.raises(TrialRefused) as refused:
+        check_comparison(0, comparison, (3, 977), 1, True)
+    text = refused.value.feedback.text()
+    assert "977" not in text and "1% of its elements" in text and "[0-100%, 92-100%]" in text

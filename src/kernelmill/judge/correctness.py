@@ -230,15 +230,27 @@ def mutation_refusal(index: int) -> TrialRefused:
 
 
 def check_comparison(
-    index: int, comparison: Comparison, shape: tuple[int, ...], outputs: int
+    index: int, comparison: Comparison, shape: tuple[int, ...], outputs: int, hidden: bool
 ) -> None:
-    """Raise TrialRefused where an output exceeds its error budget."""
+    """Raise TrialRefused where an output exceeds its error budget.
+
+    Where the shape is hidden, nothing in the refusal tells it.
+    """
     if comparison.error > 1:
-        raise _numerical_refusal(index, comparison, shape, outputs)
+        raise _numerical_refusal(index, comparison, shape, outputs, hidden)
+
+
+def _in_percent(box: str, shape: tuple[int, ...]) -> str:
+    """The place of a box without the sizes around it."""
+    ranges = []
+    for part, size in zip(box.strip("[]").split(", "), shape, strict=True):
+        first, end = (int(edge) for edge in part.split(":"))
+        ranges.append(f"{100 * first // size}-{-(-100 * end // size)}%")
+    return f"[{', '.join(ranges)}]"
 
 
 def _numerical_refusal(
-    index: int, comparison: Comparison, shape: tuple[int, ...], outputs: int
+    index: int, comparison: Comparison, shape: tuple[int, ...], outputs: int, hidden: bool
 ) -> TrialRefused:
     total = int(np.prod(shape, dtype=np.int64))
     name = f"output {index}" if outputs > 1 else "the output"
@@ -249,13 +261,20 @@ def _numerical_refusal(
             (f"worst absolute error {comparison.worst_absolute:.3g}",),
             "keep the reference's precision: no lower types, careful long sums",
         )
+    share = f"{comparison.wrong} of {total} elements"
+    place = [f"all wrong elements lie in {comparison.box} of {list(shape)}"]
+    if hidden:
+        share = f"{max(1, round(100 * comparison.wrong / total))}% of its elements"
+        place = [
+            f"all wrong elements lie in {_in_percent(comparison.box, shape)} of each dimension"
+        ]
     return TrialRefused(
         "numerical",
-        f"{name} is wrong in {comparison.wrong} of {total} elements",
+        f"{name} is wrong in {share}",
         (
             f"worst absolute error {comparison.worst_absolute:.3g}, "
             f"worst relative {comparison.worst_relative:.3g}",
-            f"all wrong elements lie in {comparison.box} of {list(shape)}",
+            *place,
         ),
         _STALE_HINT if comparison.wrong > _NEARLY_ALL * total else "",
     )

@@ -32,7 +32,9 @@ def run_trial(runner: RunnerHandle, case: HostCase, seconds: float) -> TrialResu
     worst = 0.0
     for index, (output, expected) in enumerate(zip(done.tensors, case.expected, strict=True)):
         comparison = compare(runner.read_output(output), expected)
-        check_comparison(index, comparison, expected.eager.shape, len(done.tensors))
+        check_comparison(
+            index, comparison, expected.eager.shape, len(done.tensors), case.variant.hidden
+        )
         worst = max(worst, comparison.error)
     _check_inputs(runner, done, case)
     return TrialResult(worst, done.tensors)

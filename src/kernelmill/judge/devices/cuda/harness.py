@@ -230,7 +230,7 @@ class CudaHarness(Harness[RunnerHandle]):
         if compared.foreign is not None:
             raise aliasing_refusal()
         for index, (one, spec) in enumerate(zip(compared.outputs, made.output_specs, strict=True)):
-            check_comparison(index, one, spec.shape, len(done.tensors))
+            check_comparison(index, one, spec.shape, len(done.tensors), case.variant.hidden)
         runner.sandbox.resume()
         return TrialResult(max(one.error for one in compared.outputs), done.tensors)
 
