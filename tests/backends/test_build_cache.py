@@ -13,6 +13,7 @@ from kernelmill.backends.support import build_cache, building
 from kernelmill.backends.support.build_cache import build_once, cache_key, load_artefact
 from kernelmill.backends.support.building import compiler_failure
 from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.verdict import LOST
 from kernelmill.sandbox import Zygote
 
 REFUSED = BuildFailed("compile-error", "the compiler refuses it", ("kernel.cpp:1: no",), "mend it")
@@ -124,7 +125,7 @@ def test_errors_of_the_machine_are_not_final(name: str) -> None:
 
 def test_a_killed_compiler_is_not_final() -> None:
     failure = compiler_failure(-9, "")
-    assert (type(failure), failure.kind) == (BuildInterrupted, "crash")
+    assert (type(failure), failure.kind) == (BuildInterrupted, LOST)
 
 
 class NoZygote:

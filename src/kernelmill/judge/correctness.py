@@ -266,7 +266,7 @@ def _numerical_refusal(
     if hidden:
         share = f"{max(1, round(100 * comparison.wrong / total))}% of its elements"
         place = [
-            f"all wrong elements lie in {_in_percent(comparison.box, shape)} of each dimension"
+            f"all wrong elements lie in {_in_percent(comparison.box, shape or (1,))} of each dimension"
         ]
     return TrialRefused(
         "numerical",
