@@ -265,9 +265,8 @@ def _numerical_refusal(
     place = [f"all wrong elements lie in {comparison.box} of {list(shape)}"]
     if hidden:
         share = f"{max(1, round(100 * comparison.wrong / total))}% of its elements"
-        place = [
-            f"all wrong elements lie in {_in_percent(comparison.box, shape or (1,))} of each dimension"
-        ]
+        box = _in_percent(comparison.box, shape or (1,))
+        place = [f"all wrong elements lie in {box} of each dimension"]
     return TrialRefused(
         "numerical",
         f"{name} is wrong in {share}",
