@@ -1,6 +1,5 @@
 """The names that a built library may import, one by one, and what to use in place of others."""
 
-import functools
 import re
 import tomllib
 from pathlib import Path
@@ -41,19 +40,23 @@ class _ImportList(msgspec.Struct, frozen=True):
     advice: tuple[_Advice, ...] = ()
 
 
-@functools.cache
 def _read(file: str) -> _ImportList:
     return msgspec.convert(tomllib.loads((_FOLDER / file).read_text()), _ImportList)
 
 
-@functools.cache
-def _names(file: str) -> frozenset[str]:
-    return frozenset(name for group in _read(file).group for name in group.names.split())
+def _names(read: _ImportList) -> frozenset[str]:
+    return frozenset(name for group in read.group for name in group.names.split())
+
+
+# Read with the module: the sandbox in which the rules are applied reads no files.
+_PLAIN = _read("imports.toml")
+_PLAIN_NAMES = _names(_PLAIN)
+_EXTENSION_NAMES = _names(_read("extension_imports.toml"))
 
 
 def may_import(symbol: str) -> bool:
     """Whether plain C++ may import a symbol."""
-    return symbol in _names("imports.toml")
+    return symbol in _PLAIN_NAMES
 
 
 def extension_may_import(symbol: str) -> bool:
@@ -62,12 +65,12 @@ def extension_may_import(symbol: str) -> bool:
         return operator["rest"][: int(operator["length"])] in _ALLOWED_OPERATORS
     if _FRAMEWORK.match(symbol):
         return not _FRAMEWORK_KERNELS.search(symbol)
-    return may_import(symbol) or symbol in _names("extension_imports.toml")
+    return may_import(symbol) or symbol in _EXTENSION_NAMES
 
 
 def advice_on(symbol: str) -> str:
     """What to use in place of a symbol, by its demangled name."""
-    for advice in _read("imports.toml").advice:
+    for advice in _PLAIN.advice:
         if re.search(advice.pattern, symbol):
             return advice.instead
     return _OTHERWISE

@@ -62,9 +62,8 @@ _TOKEN_RULES = (
               r"\b(?:__)?(?:constructor|destructor|ifunc|init_priority)(?:__)?\b",
               "do all work inside the functions that model.py calls"),
     TokenRule("linkage",
-              r"(?:\b__attribute(?:__)?\b|\[\[)[^;{}]{0,300}?"
-              r"\b(?:__)?(?:weakref(?:__)?\b|(?:alias|symver)(?:__)?\s*\(\s{2,}\))"
-              r"|\bredefine_extname\b|\bpragma\s+weak\b",
+              r"\b(?:weakref|__weakref__|redefine_extname)\b|\bpragma\s+weak\b"
+              r"|\b(?:alias|__alias__|symver|__symver__)\s?\(\s{2,400}\)",
               "call functions by their own names"),
     TokenRule("run-time-name",
               r"\b(?:(?:__builtin_)?GOMP_\w+|__kmpc_\w+|__cxa_\w+|_Unwind_\w+|__dso_handle|__bss_start"
