@@ -37,7 +37,10 @@ REFUSED = {
     ),
     "using C = int(const void*, const void*);"
     ' extern "C" void* bsearch(const void*, const void*, unsigned long, unsigned long, C*);'
-    ' extern "C" void* f(C* c) { return bsearch(c, c, 1, 1, c); }': ("bsearch", "std::sort"),
+    ' extern "C" void* f(C* c, void* p) { return bsearch(p, p, 1, 1, c); }': (
+        "bsearch",
+        "std::sort",
+    ),
     'extern "C" int* __errno_location(); extern "C" int f() { return ++*__errno_location(); }': (
         "__errno_location",
         "local variables",
