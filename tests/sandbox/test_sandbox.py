@@ -269,3 +269,13 @@ def test_a_locked_sandbox_starts_nothing_and_cannot_hide_what_it_started(
 def test_a_warm_process_that_does_not_start_says_why() -> None:
     with pytest.raises(SandboxUnavailable, match="No module named 'no_such_module'"):
         Zygote(("no_such_module",), threads=1)
+
+
+def test_a_warm_process_that_takes_too_long_says_how_long(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "slow_module.py").write_text("import time; time.sleep(60)")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("kernelmill.sandbox.zygote._IMPORT_SECONDS", 1.0)
+    with pytest.raises(SandboxUnavailable, match=r"did not start within 1 s: it printed nothing"):
+        Zygote(("slow_module",), threads=1)

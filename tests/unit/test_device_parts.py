@@ -1,5 +1,7 @@
 """The parts of judging on a GPU that need none."""
 
+import signal
+
 import numpy as np
 import pytest
 import torch
@@ -18,6 +20,7 @@ from kernelmill.judge.runner_handle import RunnerRaised
 from kernelmill.records.task import Task, TensorSpec, Variant
 from kernelmill.records.tensors import Node
 from kernelmill.records.verdict import Interval, Latency
+from kernelmill.sandbox import SandboxCrashed
 from kernelmill.sandbox.serving import ProgramFailed
 
 STEP = 2 << 20
@@ -128,3 +131,11 @@ def test_hints_of_a_device_come_before_general_ones(error: str, message: str, hi
     raised = RunnerRaised(ProgramFailed(error, message, []))
     found = failure_feedback(raised, EXCEPTION_HINTS).hint
     assert hint in found and bool(hint) == bool(found)
+
+
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGKILL])
+def test_the_hint_on_a_crash_names_what_else_ends_so(number: int) -> None:
+    hint = failure_feedback(SandboxCrashed(None, number, "")).hint
+    assert ("bounds" in hint and "assert" in hint and "abort()" in hint) == (
+        number != signal.SIGKILL
+    )

@@ -185,6 +185,11 @@ CPP = {
     "typedef int (*Walk)(int, void*);": "function-pointer",
     "auto f = reinterpret_cast<float (*)(float)>(p);": "function-pointer",
     "auto t = __rdtsc();": "clock",
+    "static double f() __attribute__((weakref(\"omp_get_wtime\")));": "linkage",
+    "[[gnu::alias(\"g\")]] void f();": "linkage",
+    "#pragma redefine_extname f bsearch": "linkage",
+    "extern \"C\" void GOMP_parallel(Body*, void*, unsigned, unsigned);": "run-time-name",
+    "extern \"C\" long __dso_handle;": "run-time-name",
 }  # fmt: skip
 
 
@@ -203,6 +208,8 @@ HONEST_CPP = (
     "template <int open_width> struct Window {};",
     "float at(const float* p, int i) { return p[i]; }",
     "constexpr int fork = 3;",
+    "int alias = 1; [[maybe_unused]] int weak = alias;",
+    "#pragma omp parallel for",
     "float f(float a, float* b) { return (*b) * (a); }",
     "void g(float (&rows)[4][16], const float (*p)[8]);",
     "template <class F> void each(F&& f) { (f)(1); }",

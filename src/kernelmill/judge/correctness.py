@@ -72,6 +72,10 @@ _EXCEPTION_HINTS = (
     ExceptionHint(("DefaultCPUAllocator",), _TOO_MUCH_MEMORY),
 )
 
+_CRASH_HINT = (
+    "check bounds, tails and alignment; a failed assert, abort() and an exception that nothing "
+    "catches end this way, too"
+)
 _NEARLY_ALL = 0.9
 _STALE_HINT = (
     "nearly everything is wrong: check the indexing; and parameters are filled in after "
@@ -146,7 +150,7 @@ def failure_feedback(
         if failure.killed_from_outside:
             return Feedback(Gate.CORRECTNESS, LOST, f"the runner {failure}")
         memory = failure.signal_name in ("SIGSEGV", "SIGBUS", "SIGABRT")
-        hint = "check bounds, tails and alignment" if memory else ""
+        hint = _CRASH_HINT if memory else ""
         return Feedback(Gate.CORRECTNESS, "crash", f"the runner {failure}", (), hint)
     return Feedback(Gate.CORRECTNESS, "protocol", f"the runner misbehaves: {failure}")
 

@@ -16,7 +16,12 @@ import msgspec
 
 from kernelmill.records.errors import SandboxUnavailable
 from kernelmill.sandbox.channel import ChannelClosed, channel_pair
-from kernelmill.sandbox.failures import SandboxCrashed, SandboxFailure, ZygoteLost
+from kernelmill.sandbox.failures import (
+    SandboxCrashed,
+    SandboxFailure,
+    SandboxTimeout,
+    ZygoteLost,
+)
 from kernelmill.sandbox.features import Features
 from kernelmill.sandbox.logs import sealed_log
 from kernelmill.sandbox.policy import Policy
@@ -119,7 +124,8 @@ class Zygote:
         except (ChannelClosed, SandboxFailure) as error:
             self._process.kill()
             self._process.wait()
-            reason = f"the warm process of the sandboxes did not start: {self._last_line()}"
+            late = f" within {error.seconds:.0f} s" if isinstance(error, SandboxTimeout) else ""
+            reason = f"the warm process of the sandboxes did not start{late}: {self._last_line()}"
             self.close()
             raise SandboxUnavailable(reason) from error
         self.features = msgspec.convert(hello.body["features"], Features)

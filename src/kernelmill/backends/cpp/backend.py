@@ -140,7 +140,7 @@ def _compile_and_inspect(compilation: Compilation, zygote: Zygote) -> bytes:
         raise BuildFailed(
             "instructions", f"it holds {compiled.instructions[0]}", compiled.instructions[:8],
             "call functions by name, choose between your own by templates or lambdas, and leave "
-            "system calls and clocks alone",
+            "system calls, clocks and the floating-point environment alone",
         )  # fmt: skip
     return compiled.pack()
 

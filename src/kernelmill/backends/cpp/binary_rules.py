@@ -13,49 +13,27 @@ from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import Symbol, SymbolTableSection
 
 from kernelmill.backends.base import RuleFinding
+from kernelmill.backends.cpp.allowed_imports import advice_on, extension_may_import, may_import
 from kernelmill.backends.support.demangling import demangle
 
-_ALLOWED = re.compile(
-    r"""(?x)^(?:
-      GOMP_\w+ | omp_\w+ | __kmpc_\w+                                  # OpenMP
-    | _Zn[wa]\w* | _Zd[la]\w* | _ZSt\w* | _ZNSt\w* | _ZNKSt\w* | _ZTV\w* | _ZTI\w* | _ZTS\w*
-    | __cxa_\w+ | __gxx_personality_v0 | _Unwind_Resume | __dynamic_cast  # C++ run time
-    | _ITM_\w+ | __gmon_start__ | __stack_chk_fail | __tls_get_addr | __assert_fail | abort
-    | __(?:mem|str|vs?n?|f|v?f)?printf_chk | __\w+_chk
-    | (?:v?f?s?n?printf|puts|putchar|fputs|fputc|fwrite|fflush|stderr|stdout|perror)
-    | (?:malloc|calloc|realloc|free|aligned_alloc|posix_memalign|memalign)
-    | (?:mem(?:cpy|move|set|cmp|chr)|str(?:len|cmp|ncmp|cpy|ncpy|chr)|bcmp)
-    | (?:qsort|bsearch|rand|srand|rand_r|sysconf|sched_getcpu|__errno_location)
-    | pthread_(?:mutex|once|spin)\w*
-    | (?:__)?(?:a?(?:sin|cos|tan)h?|atan2|exp|exp2|exp10|expm1|log|log2|log10|log1p|logb|pow|sqrt
-        |cbrt|hypot|erf|erfc|tgamma|lgamma|ceil|floor|trunc|round|lround|llround|rint|lrint|llrint
-        |nearbyint|fma|fmod|remainder|fmin|fmax|fdim|fabs|copysign|ldexp|frexp|modf|scalbn|scalbln
-        |ilogb|nextafter|nan|isnan|isinf|finite|signbit|fpclassify|sincos|signgam)[fl]?(?:_finite)?
-    | _ZGV\w+                                                           # vector maths
-    | __[a-z]+[sdt]f[0-9]? | __(?:mul|div|mod|udiv|umod)[a-z]{2}3 | __cpu_(?:model|indicator_init)
-    )$"""
-)
-_REFUSED = re.compile(
-    r"^_Z.*(?:thread|async|filebuf|fstream|filesystem|random_device|locale6global)"
-)
-_FRAMEWORK_OPERATOR = re.compile(r"^_ZNK?2at4_ops(?P<length>\d+)(?P<rest>.*)")
-_ALLOWED_OPERATORS = frozenset(
-    {"empty", "empty_like", "empty_memory_format", "empty_strided", "zeros", "zeros_like",
-     "contiguous", "zero_"}
-)  # fmt: skip
-_REFUSED_WITH_FRAMEWORK = re.compile(
-    r"""(?x)^(?:_ZNK?2at6native.* | .*[sdcz]gemm.* | (?:cblas|mkl|dnnl|openblas|LAPACKE)_.*
-      | dl(?:open|sym|mopen|_iterate_phdr) | (?:v?fork|exec\w*|posix_spawn\w*|system|popen)
-      | (?:socket|connect|ptrace|prctl|syscall|mmap|mprotect|memfd_create|shm_open)
-      | open(?:at)?(?:64)?
-      | (?:fopen(?:64)?|getenv|setenv|pthread_create|_?exit|_Exit|quick_exit|kill|raise|sigaction)
-      )$"""
-)
+
+class _RunTimeData(NamedTuple):
+    """Writable memory that a compiler adds by itself, by its whole name and size."""
+
+    name: re.Pattern[str]
+    size: int
 
 
-_RUN_TIME_DATA = re.compile(
-    r"^(?:completed\.\d+|__dso_handle|__TMC_END__|_edata|_end|__bss_start|DW\.ref\..*|_ZTV.*|_ZTI.*"
-    r"|__data_start|data_start|_ZTS.*|_ZStL8__ioinit|\.gomp_critical_.*|_DYNAMIC|_GLOBAL_OFFSET_TABLE_|.*_array_entry|)$"
+_RUN_TIME_DATA = tuple(
+    _RunTimeData(re.compile(name), size)
+    for name, size in (
+        (r"completed\.0", 1),  # whether the library's end has run
+        (r"__dso_handle|__TMC_END__|_edata|_end|__bss_start", 0),  # addresses
+        (r"DW\.ref\.(?:__gxx_personality_v0|_ZTI\w+)", 8),  # what catch clauses refer to
+        (r"\.gomp_critical_user_\w*", 8),  # the lock of a critical section
+        (r"\.gomp_critical_user_[\w.]*\.var", 32),  # the same of Clang
+        (r"_ZStL8__ioinit", 1),
+    )
 )
 _STREAMS = "_ZStL8__ioinit"
 """What <iostream> puts into every file that includes it, with a constructor of a few lines."""
@@ -75,6 +53,7 @@ _SHF_WRITE = 1
 
 class _Symbols(NamedTuple):
     imported: list[str]
+    """All that is undefined: weak references are names of other libraries, too."""
     exported: set[str]
     state: list[str]
     """Variables that keep their values between calls."""
@@ -94,7 +73,7 @@ def _read_symbols(library: bytes) -> _Symbols:
     }
     symbols = _table(elf, ".symtab")
     held = [s for s in symbols if s["st_shndx"] in writable and _type(s) not in _NO_MEMORY]
-    state = [symbol.name for symbol in held if not _RUN_TIME_DATA.match(symbol.name)]
+    state = [symbol.name for symbol in held if not _is_run_time_data(symbol)]
     return _Symbols(
         imported=sorted({s.name for s in dynamic if s.name and s["st_shndx"] == "SHN_UNDEF"}),
         exported={s.name for s in dynamic if s["st_shndx"] != "SHN_UNDEF"},
@@ -111,6 +90,13 @@ _NO_MEMORY = ("STT_SECTION", "STT_FILE")
 
 def _type(symbol: Symbol) -> str:
     return str(symbol["st_info"]["type"])
+
+
+def _is_run_time_data(symbol: Symbol) -> bool:
+    return any(
+        data.name.fullmatch(symbol.name) and data.size == symbol["st_size"]
+        for data in _RUN_TIME_DATA
+    )
 
 
 def _held_bytes(symbol: Symbol) -> int:
@@ -195,18 +181,16 @@ def check_library(
         symbols = _read_symbols(library)
     except (ELFError, ArithmeticError, LookupError, ValueError) as error:
         return [RuleFinding("not-a-library", name, f"cannot be read: {error}", "build plain C++")]
+    allowed = extension_may_import if framework_allowed else may_import
     refused = [
         symbol
         for symbol in symbols.imported
-        if not _allowed(symbol, framework_allowed) and not allowance.imports.match(symbol)
+        if not allowed(symbol) and not allowance.imports.match(symbol)
     ]
     findings = [
-        RuleFinding(
-            "foreign-function", name, f"imports {symbol}",
-            "compute in your own code, with the standard library's maths and OpenMP only",
-        )
+        RuleFinding("foreign-function", name, f"imports {symbol}", advice_on(symbol))
         for symbol in demangle(refused)
-    ]  # fmt: skip
+    ]
     findings += [
         RuleFinding("foreign-function", name, f"has no {symbol}", "call functions of your own only")
         for symbol in sorted(called - symbols.exported)
@@ -228,12 +212,3 @@ def check_library(
             if not allowance.constructors.match(function)
         ]  # fmt: skip
     return findings
-
-
-def _allowed(symbol: str, framework_allowed: bool) -> bool:
-    if not framework_allowed:
-        return bool(_ALLOWED.match(symbol)) and not _REFUSED.search(symbol)
-    operator = _FRAMEWORK_OPERATOR.match(symbol)
-    if operator:
-        return operator["rest"][: int(operator["length"])] in _ALLOWED_OPERATORS
-    return not _REFUSED_WITH_FRAMEWORK.match(symbol) and not _REFUSED.search(symbol)

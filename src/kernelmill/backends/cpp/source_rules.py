@@ -61,6 +61,15 @@ _TOKEN_RULES = (
               r"(?:\b__attribute(?:__)?\b|\[\[)[^;{}]{0,300}?"
               r"\b(?:__)?(?:constructor|destructor|ifunc|init_priority)(?:__)?\b",
               "do all work inside the functions that model.py calls"),
+    TokenRule("linkage",
+              r"\b(?:weakref|__weakref__|redefine_extname)\b|\bpragma\s+weak\b"
+              r"|\b(?:alias|__alias__|symver|__symver__)\s?\(\s{2,400}\)",
+              "call functions by their own names"),
+    TokenRule("run-time-name",
+              r"\b(?:(?:__builtin_)?GOMP_\w+|__kmpc_\w+|__cxa_\w+|_Unwind_\w+|__dso_handle|__bss_start"
+              r"|_edata|_DYNAMIC|_GLOBAL_OFFSET_TABLE_|__TMC_END__|__builtin_thread_pointer)\b",
+              "leave the names of the compiler's run time to the compiler: use #pragma omp, throw "
+              "and catch"),
     TokenRule("vendor-library",
               r"\b(?:cblas_\w+|mkl_\w+|dnnl\w*|openblas\w*|LAPACKE_\w+|[sd]gemm_)\b",
               "write the contraction yourself"),

@@ -50,7 +50,8 @@ _ALLOWANCE = Allowance(
         | cuda(?:LaunchKernel(?:ExC)?|LaunchCooperativeKernel|Func(?:SetAttribute|GetAttributes)
             |GetDevice|DeviceGetAttribute|GetDeviceProperties\w*|Occupancy\w+
             |(?:Get|PeekAt)LastError|GetErrorString|Mem(?:set|cpy)Async|(?:Malloc|Free)Async)
-            (?:_ptsz)?)$"""
+            (?:_ptsz)?
+        | (?:f|sn)?printf | puts | fputs | fputc | putchar | fwrite | fflush | stdout | stderr)$"""
     ),
     constructors=re.compile(r"^_ZL\d+__sti____cudaRegisterAllv$|^_GLOBAL__sub_I_"),
     data=re.compile(r"^_Z(?:GV)?ZL?\d+__device_stub\w+|^_ZL\d+__(?:fatDeviceText|cudaFatCubin)"),

@@ -13,6 +13,7 @@ from kernelmill import __version__
 from kernelmill.backends.base import BuildFailed, BuildInterrupted, Requirement, RuleFinding
 from kernelmill.backends.support import build_cache
 from kernelmill.backends.support.diagnostics import blames_source, first_errors
+from kernelmill.backends.support.machine_code import INSTRUCTION_RULES
 from kernelmill.backends.support.preprocessing import PREPROCESSED_SUFFIX, PreprocessedSource
 from kernelmill.records.verdict import LOST
 from kernelmill.sandbox import (
@@ -54,7 +55,8 @@ class Compilation(NamedTuple):
     def key(self, *versions: str) -> str:
         """Key of the build cache, given the versions of all else that the library depends on."""
         contents = (part for item in self.files.items() for part in item)
-        words = (*self.command, *self.sources, *self.link, str(self.preprocessed))
+        rules = INSTRUCTION_RULES if self.disassembled else ()
+        words = (*self.command, *self.sources, *self.link, str(self.preprocessed), *rules)
         return build_cache.cache_key((__version__, *versions, *words, *contents))
 
     def arguments(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Rules on the machine code of a library: instructions that no kernel needs.
 
-Used inside sandboxes only. All executable sections are read, whatever they are called: a section's
-name is the candidate's to choose.
+Libraries are read inside sandboxes only. All executable sections are read, whatever they are
+called: a section's name is the candidate's to choose.
 """
 
 import re
@@ -19,6 +19,17 @@ _SYSTEM = re.compile(
     rf"{_PREFIXES}(?:syscall|sysenter|sysexitl?|sysret\w?|int\b.*|iret\w?|lret\w?.*|svc .*)"
 )
 _CLOCK = re.compile(rf"{_PREFIXES}(?:rdtscp?|rdpmc|xbegin.*|mrs .*cnt\w+_el0)")
+_CALLERS_STATE = re.compile(
+    rf"""(?x){_PREFIXES.replace(" ", "[ ]")}(?:
+        (?:v?ldmxcsr|fldcw|fldenv|frstor|fxrstor(?:64)?|xrstors?(?:64)?|fn?init|wr[fg]sbase|wrpkru
+          |std|stac|clac|popf\w?|l[defgs]s\w?|msr)(?:[ ].*)?
+        | mov\w?[ ].*,%[c-gs]s )"""
+)
+_SURROUNDINGS = re.compile(
+    rf"{_PREFIXES}(?:rdrand|rdseed|rdpid|rdpru|cpuid|xgetbv|rd[fg]sbase|s[gil]dt|smsw)(?: .*)?"
+)
+_THREAD_MEMORY = re.compile(r".*%(?:fs:(?!0x28\b)|gs:).*")
+"""Memory of the thread, without the word by which a function protects its stack."""
 _THROUGH_MEMORY = re.compile(r"-?0x[0-9a-f]+\(%rip\) +# (?P<address>[0-9a-f]+)\b.*")
 _START_UP = frozenset({"_init", "register_tm_clones", "deregister_tm_clones"})
 _START_UP_CALL = re.compile(
@@ -29,6 +40,11 @@ _RELOCATED = re.compile(
     r"^ +RELRO off +\S+ vaddr 0x(?P<start>[0-9a-f]+) .*\n +filesz \S+ memsz 0x(?P<size>[0-9a-f]+)",
     re.MULTILINE,
 )
+INSTRUCTION_RULES = tuple(
+    rule.pattern
+    for rule in (_SYSTEM, _CLOCK, _CALLERS_STATE, _SURROUNDINGS, _THREAD_MEMORY, _INDIRECT)
+)
+"""The patterns in text: what a build was held to."""
 _MOST_FINDINGS = 64
 _MOST_LENGTH = 160
 
@@ -82,6 +98,12 @@ def _construct(instruction: _Instruction, relocated: range) -> str:
         return "a system call"
     if _CLOCK.fullmatch(text):
         return "a clock or a transaction"
+    if _CALLERS_STATE.fullmatch(text):
+        return "a change of the floating-point environment or of other state of the caller"
+    if _SURROUNDINGS.fullmatch(text):
+        return "a question about the machine or a random number of it"
+    if _THREAD_MEMORY.fullmatch(text):
+        return "an access to the thread's own memory"
     match = _INDIRECT.fullmatch(text)
     if match is None:
         return ""
