@@ -109,10 +109,10 @@ def ratio(verdict: Verdict) -> float:
     return verdict.latency.over_baseline.ratio
 
 
-@pytest.fixture
-def task() -> Iterator[Task]:
+@pytest.fixture(scope="module")
+def task() -> Task:
     with Judge(SlideRuleBackend(), UNRULED) as judge:
-        yield judge.describe(load_suite(str(DOUBLE))[0])
+        return judge.describe(load_suite(str(DOUBLE))[0])
 
 
 def test_the_first_form_that_passes_is_the_baseline(task: Task) -> None:
