@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from kernelmill.records.errors import TaskError, UsageError
+from kernelmill.records.tensors import HALF_TYPES
 from kernelmill.records.text import clean_line
 from kernelmill.syntax import parse_python
 from kernelmill.tasks.families import family_of_folder
@@ -39,7 +41,13 @@ def suite_names() -> tuple[str, ...]:
 
 
 def load_suite(spec: str) -> tuple[TaskFile, ...]:
-    """The tasks that `starter`, `starter/gelu`, a path or `kernelbench:PATH/level1` names."""
+    """The tasks that `starter`, `starter/gelu`, a path or `kernelbench:PATH/level1` names.
+
+    With a type behind it (`starter@bfloat16`), models and inputs are converted to that.
+    """
+    name, _, dtype = spec.rpartition("@")
+    if name and dtype in HALF_TYPES:
+        return tuple(_converted(file, dtype) for file in load_suite(name))
     scheme, _, rest = spec.partition(":")
     if rest and scheme in _SCHEMES:
         return _load_checkout(scheme, Path(rest))
@@ -53,6 +61,11 @@ def load_suite(spec: str) -> tuple[TaskFile, ...]:
     raise UsageError(
         f"no suite, file or folder is called {spec!r}; built-in suites: {', '.join(suite_names())}"
     )
+
+
+def _converted(file: TaskFile, dtype: str) -> TaskFile:
+    source = f"{file.source}\nDTYPE = {dtype!r}\n"
+    return replace(file, id=f"{file.id}@{dtype}", source=source)
 
 
 def _load_built_in(spec: str) -> tuple[TaskFile, ...] | None:
