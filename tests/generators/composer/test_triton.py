@@ -17,11 +17,11 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelmill.generators.composer.choosing import choose
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.triton.code import host
 from kernelmill.generators.composer.emit.triton.decisions import CATALOGUE
 from kernelmill.generators.composer.emit.triton.program import TritonProgram
+from kernelmill.generators.composer.sampler import choose
 from kernelmill.generators.composer.trace import trace_model
 from kernelmill.generators.composer.tried import Tried
 from kernelmill.records.decisions import Choice, is_choice

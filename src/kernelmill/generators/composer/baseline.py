@@ -1,5 +1,4 @@
-"""What the composer writes when nobody tells it anything: baselines for chips without a compiler
-that reads the reference."""
+"""Baselines for chips without a compiler that reads the reference: the composer's defaults."""
 
 import functools
 from collections.abc import Iterator
@@ -42,7 +41,7 @@ def write_plain_rvv(task: Task) -> dict[str, str]:
 
 
 def write_plain_triton(task: Task) -> dict[str, str]:
-    """Kernels in Triton, by the usual choices."""
+    """Kernels in Triton, by the defaults."""
     plan = Plan(_IEEE, EMITTER.catalogue)
     with _missing_where_declined():
         return EMITTER.program(_tracer().trace(task), plan).files(task)

@@ -4,6 +4,7 @@ import re
 from importlib.resources import files
 from typing import NamedTuple
 
+from kernelmill.generators.composer.bufferize import Bufferizer, reaches
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.apart import emit_apart
 from kernelmill.generators.composer.emit.attention import blocks_of, emit_attention
@@ -15,7 +16,6 @@ from kernelmill.generators.composer.emit.runtime import headers
 from kernelmill.generators.composer.emit.scope import Unfit
 from kernelmill.generators.composer.graph import Graph
 from kernelmill.generators.composer.index import EDGE, product
-from kernelmill.generators.composer.storing import Storing, reaches
 from kernelmill.generators.composer.values import (
     CTYPES,
     Apart,
@@ -42,7 +42,7 @@ class Kernel(NamedTuple):
     lines: list[str]
 
 
-class Program(Storing):
+class Program(Bufferizer):
     """A candidate in C++."""
 
     def __init__(self, graph: Graph, plan: Plan) -> None:
