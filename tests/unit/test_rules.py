@@ -61,6 +61,10 @@ FORWARD = {
     "f = x.matmul": "framework-compute",
     "self.calls = 3": "state",
     "self.cache.append(x)": "state",
+    "out = self._modules['layer'](x)": "indirect-call",
+    "out = self._modules['layer'].forward(x)": "framework-compute",
+    "self._buffers['cache'] = x": "state",
+    "out = self.to(torch.float64)": "framework-layer",
     "_cache[0] = x": "state",
     "global cache": "state",
 }
@@ -98,6 +102,7 @@ HONEST_FORWARD = (
     "sizes = [x.shape[0]] * 2; sizes[1] = 3",
     "assert x.dtype == torch.float32 and x.dim() == 2, 'what?'",
     "outs = [torch.empty_like(x) for _ in range(3)]",
+    "weight = self._modules['layer']._parameters['weight'].contiguous()",
 )
 
 
@@ -111,6 +116,7 @@ HONEST_MODULES = (
     "self.run = _lib.run",
     "self.mask = torch.triu(torch.ones(4, 4), diagonal=1)",
     "nn.init.xavier_uniform_(torch.empty(3, 3))",
+    "self.to(torch.bfloat16)",
     "self.table = nn.Parameter(torch.tril(torch.randn(3, 3)).mul_(0.5))",
 )
 

@@ -24,6 +24,7 @@ _NUMPY = {
     "bool": "?",
 }
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
+HALF_TYPES = ("bfloat16", "float16")
 LARGEST = {
     "float64": (2 - 2.0**-52) * 2.0**1023,
     "float32": (2 - 2.0**-23) * 2.0**127,

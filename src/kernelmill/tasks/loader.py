@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from kernelmill.records.errors import TaskError, UsageError
+from kernelmill.records.tensors import HALF_TYPES
 from kernelmill.records.text import clean_line
 from kernelmill.syntax import parse_python
 from kernelmill.tasks.adapting import adapted
@@ -72,7 +74,14 @@ def load_suite(spec: str) -> tuple[TaskFile, ...]:
 
 
 def find_suite(spec: str) -> Suite:
-    """The same, with the files that were left out; there may be no task."""
+    """The same, with the files that were left out; there may be no task.
+
+    With a type behind it (`starter@bfloat16`), models and inputs are converted to that.
+    """
+    name, _, dtype = spec.rpartition("@")
+    if name and dtype in HALF_TYPES:
+        suite = find_suite(name)
+        return suite._replace(tasks=tuple(_converted(file, dtype) for file in suite.tasks))
     scheme, _, rest = spec.partition(":")
     if rest and scheme in _SCHEMES:
         return _load_checkout(scheme, Path(rest))
@@ -86,6 +95,11 @@ def find_suite(spec: str) -> Suite:
     raise UsageError(
         f"no suite, file or folder is called {spec!r}; built-in suites: {', '.join(suite_names())}"
     )
+
+
+def _converted(file: TaskFile, dtype: str) -> TaskFile:
+    source = f"{file.source}\nDTYPE = {dtype!r}\n"
+    return replace(file, id=f"{file.id}@{dtype}", source=source)
 
 
 def _load_built_in(spec: str) -> Suite | None:

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from kernelmill.records.task import Constants
+from kernelmill.records.tensors import HALF_TYPES
 from kernelmill.tasks.distributions import InputDistribution, repaired
 from kernelmill.tasks.fitting import OPERATION_LIMITS, OperationCounter, fit
 from kernelmill.tasks.promises import Promises
@@ -144,17 +145,31 @@ class TaskModule:
         with self._device:
             given = self._module.get_inputs()
         inputs = _in_order(given, "get_inputs", partial(self._module.Model.forward, None))
-        return [to_device(value, self._device) for value in inputs]
+        return [to_device(_in_type(value, self.dtype), self._device) for value in inputs]
 
     def model(self, seed: int) -> nn.Module:
         torch.manual_seed(seed)
         with self._device:
             arguments = self.init_arguments()
             torch.manual_seed(seed)
-            model = self._module.Model(*arguments)
+            model = self.construct(*arguments)
+        tensors = [*model.parameters(), *model.buffers()]
+        # Tensors without values cannot be moved, not even to where they are.
+        there = all(tensor.device == self._device for tensor in tensors)
+        return model if there else model.to(self._device)
+
+    def construct(self, *arguments: Any) -> nn.Module:
+        """A model as the file's own code makes it, in the type that the file declares."""
+        model = self._module.Model(*arguments)
         if not isinstance(model, nn.Module):
             raise UnusableTask("Model is not a torch.nn.Module")
-        return model.to(self._device)
+        return model if self.dtype is None else model.to(self.dtype)
+
+    @property
+    def dtype(self) -> torch.dtype | None:
+        """The type that models and inputs are converted to; None where they stay as they are."""
+        name = getattr(self._module, "DTYPE", None)
+        return getattr(torch, name) if isinstance(name, str) and name in HALF_TYPES else None
 
     def draw(
         self, constants: Constants, distribution: str, seed: int, change: str = "nothing"
@@ -218,6 +233,19 @@ def to_device(value: Any, device: torch.device) -> Any:
         return type(value)(to_device(item, device) for item in value)
     if isinstance(value, dict):
         return {key: to_device(item, device) for key, item in value.items()}
+    return value
+
+
+def _in_type(value: Any, dtype: torch.dtype | None) -> Any:
+    """A tensor, or a container of some, with floating elements of this type."""
+    if dtype is None:
+        return value
+    if isinstance(value, torch.Tensor):
+        return value.to(dtype) if value.is_floating_point() else value
+    if isinstance(value, list | tuple):
+        return type(value)(_in_type(item, dtype) for item in value)
+    if isinstance(value, dict):
+        return {key: _in_type(item, dtype) for key, item in value.items()}
     return value
 
 

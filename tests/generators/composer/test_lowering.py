@@ -345,6 +345,55 @@ class Volumes(nn.Module):
         return [*volumes, *(layer(x[:, :, 1, 0]) for layer in self.lines)]
 
 
+def resampling(x: torch.Tensor) -> dict[str, Any]:
+    size = [x.shape[0], 1, x.shape[2], x.shape[3]]
+    shifts = 0.1 * x[:, 0, :2, :3] + torch.eye(2, 3)
+    grid = F.affine_grid(shifts, size, align_corners=False)
+    return {
+        "grid": grid, "corners": F.affine_grid(shifts, size, align_corners=True),
+        "sampled": F.grid_sample(x, grid, align_corners=False),
+        "bilinear": F.interpolate(x, scale_factor=2, mode="bilinear"),
+        "to size": F.interpolate(x, size=(7, 9), mode="bilinear", align_corners=True),
+        "bicubic": F.interpolate(x, scale_factor=2, mode="bicubic"),
+        "nearest": F.interpolate(x, scale_factor=2), "linear": F.interpolate(x[:, 0], scale_factor=3, mode="linear"),
+        "mish": torch.ops.aten.mish_backward(x, x), "gelu": torch.ops.aten.gelu_backward(x, x),
+    }  # fmt: skip
+
+
+class Half(nn.Module):
+    """Kinds of kernels, with parameters."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(4, 8, 3, padding=1)
+        self.linear, self.norm = nn.Linear(8, 40), nn.LayerNorm(40)
+        self.table = nn.Embedding(5, 8)
+
+    def forward(self, x: torch.Tensor, places: torch.Tensor) -> dict[str, Any]:
+        image = F.gelu(self.conv(x))
+        rows = self.linear(image.mean(-1).mT)
+        heads = rows.view(*rows.shape[:2], 5, 8).transpose(1, 2)
+        return {
+            "image": image, "norm": self.norm(rows), "softmax": rows.softmax(-1), "sum": x.sum(), "rows": self.table(places),
+            "attention": F.scaled_dot_product_attention(heads, heads, heads), "largest": x.argmax(-1), "joined": torch.cat([x, x.half()], 1),
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_is_stored_and_not_computed_with(dtype: torch.dtype, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model = Half().to(dtype)
+    inputs = [torch.randn(3, 4, 6, 16).to(dtype), torch.tensor([[0, 4, 2]])]
+    candidate = composed(model, inputs, tmp_path).to(dtype)
+    wanted = to_float64(model)(*to_float64(inputs))
+    got = candidate(*inputs)
+    for name, value in model(*inputs).items():
+        assert got[name].dtype == value.dtype
+        rounded = wanted[name].to(value.dtype).double()
+        step = float(torch.finfo(dtype).eps) if value.is_floating_point() else 0.0
+        torch.testing.assert_close(got[name].double(), rounded, rtol=step, atol=1e-3 * step)
+
+
 class Structure(nn.Module):
     """Names, containers and constants."""
 
@@ -388,6 +437,7 @@ TABLES: dict[str, tuple[nn.Module, Callable[..., list[Any]]]] = {
     "indexing": (Table(indexing), places),
     "shared": (Table(shared), many),
     "pooling": (Table(pooling), image),
+    "resampling": (Table(resampling), image),
     "convolutions": (Convolutions(), image),
     "volumes": (Volumes(), volume),
     "structure": (Structure(), structured),

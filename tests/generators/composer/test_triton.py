@@ -18,11 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from generators.composer.special_values import Special, special_inputs
-from kernelmill.generators.composer.choosing import choose
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.triton.code import host
 from kernelmill.generators.composer.emit.triton.decisions import CATALOGUE
 from kernelmill.generators.composer.emit.triton.program import TritonProgram
+from kernelmill.generators.composer.sampler import choose
 from kernelmill.generators.composer.trace import trace_model
 from kernelmill.generators.composer.tried import Tried
 from kernelmill.records.decisions import Choice, is_choice
@@ -53,6 +53,7 @@ class Case(NamedTuple):
     shapes: tuple[tuple[tuple[int, ...], ...], ...]
     """Of the inputs: the shown ones, then others."""
     decisions: dict[str, Choice] = {}
+    dtype: torch.dtype = torch.float32
 
 
 def of(function: Callable[..., Any], *shapes: Any, **decisions: Choice) -> Case:
@@ -70,6 +71,10 @@ def _squared(x: torch.Tensor) -> torch.Tensor:
 
 def _less_its_mean(x: torch.Tensor) -> torch.Tensor:
     return x - x.mean(1, keepdim=True)
+
+
+def _products(x: torch.Tensor) -> list[torch.Tensor]:
+    return [x.softmax(1) @ x.mT, F.gelu(x), x.sum(0), x.argmax(1), x.float() * 2]
 
 
 _HEADS = ((2, 3, 20, 8),) * 3
@@ -118,16 +123,18 @@ CASES = {
     "attention in products": of(F.scaled_dot_product_attention, ((1, 1, 6, 160),) * 3),
     "sizes of any kind": of(lambda x: x.softmax(1) @ x.mT, (20, 24), (3, 7), specialise=False),
     "whole numbers": of(torch.matmul, ((20, 20), (20, 20)), precision="ieee"),
+    "bfloat16": of(_products, (20, 24), (3, 7))._replace(dtype=torch.bfloat16),
+    "float16": of(_products, (20, 24), (3, 7))._replace(dtype=torch.float16),
 }  # fmt: skip
 
 
-def _inputs(shapes: tuple[tuple[int, ...], ...], seed: int) -> list[torch.Tensor]:
-    generator = torch.Generator().manual_seed(seed)
-    return [torch.randn(shape, generator=generator) for shape in shapes]
+def _inputs(case: Case, number: int) -> list[torch.Tensor]:
+    generator = torch.Generator().manual_seed(number)
+    return [torch.randn(s, generator=generator).to(case.dtype) for s in case.shapes[number]]
 
 
 def compose(case: Case, folder: Path) -> None:
-    inputs = [_inputs(shapes, number) for number, shapes in enumerate(case.shapes)]
+    inputs = [_inputs(case, number) for number in range(len(case.shapes))]
     write(case.model, inputs, case.decisions, folder)
 
 
@@ -172,10 +179,13 @@ def test_composed_operators_are_right(
     compose(case, folder)
     for number, got in enumerate(_answers(interpreter, folder)):
         with torch.no_grad():
-            wanted = case.model(*_inputs(case.shapes[number], number))
-        for one, other in zip(_flat(got), _flat(wanted), strict=True):
-            assert one.shape == other.shape and one.dtype == other.dtype
-            torch.testing.assert_close(one, other, rtol=2e-5, atol=2e-5)
+            inputs = _inputs(case, number)
+            types = [one.dtype for one in _flat(case.model(*inputs))]
+            wanted = case.model(*(x.float() if x.is_floating_point() else x for x in inputs))
+        step = max(2e-5, torch.finfo(case.dtype).eps)
+        for one, other, dtype in zip(_flat(got), _flat(wanted), types, strict=True):
+            assert one.shape == other.shape and one.dtype == dtype
+            torch.testing.assert_close(one, other.to(dtype), rtol=step, atol=2e-5)
 
 
 @needs_triton

@@ -64,11 +64,11 @@ _METHODS = frozenset(
 )
 _MODULE_METHODS = frozenset("add_module register_buffer register_parameter".split())
 _ATTRIBUTES = frozenset(
-    """T affine argtypes bias data device dilation dtype elementwise_affine embedding_dim eps groups
-    hidden_size in_channels in_features is_contiguous itemsize kernel_size layout mT momentum name
-    nbytes ndim normalized_shape num_embeddings num_features num_groups num_heads out_channels
-    out_features output_padding padding parent requires_grad restype running_mean running_var shape
-    stride weight""".split()
+    """T _buffers _modules _parameters affine argtypes bias data device dilation dtype
+    elementwise_affine embedding_dim eps groups hidden_size in_channels in_features is_contiguous
+    itemsize kernel_size layout mT momentum name nbytes ndim normalized_shape num_embeddings
+    num_features num_groups num_heads out_channels out_features output_padding padding parent
+    requires_grad restype running_mean running_var shape stride weight""".split()
 )
 _LIBRARY_LOADS = frozenset(
     f"ctypes.CDLL({argument})"
@@ -355,9 +355,14 @@ class _Checker:
             pass  # a launch: kernel[grid](...)
         elif not isinstance(function, ast.Attribute):
             yield self._finding("indirect-call", node, f"calls {called}", _PLAINLY)
-        elif own_name(function) and function.attr not in self._own_methods:
+        elif own_name(function) and not self._is_own_method(function):
             instead = "a layer may hold parameters; pass their data_ptr() to the kernel"
             yield self._finding("framework-layer", node, f"calls {called}", instead)
+
+    def _is_own_method(self, function: ast.Attribute) -> bool:
+        """Whether it is a method of the candidate; a constructor may convert what it has made."""
+        constructing = id(function) in self._constructors
+        return function.attr in self._own_methods or (constructing and function.attr == "to")
 
     def _loads_own_library(self, call: ast.Call) -> bool:
         """Whether it loads kernel.so from beside model.py, whose path may be in a variable."""

@@ -1,5 +1,4 @@
-"""What the composer writes when nobody tells it anything: baselines for chips without a compiler
-that reads the reference."""
+"""Baselines for chips without a compiler that reads the reference: the composer's defaults."""
 
 import functools
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The generator that needs no model: it traces, plans, and writes kernels."""
+"""The built-in generator: traces a reference, chooses decisions, and writes kernels."""
 
 import threading
 from functools import partial
@@ -7,13 +7,13 @@ from typing import ClassVar
 import msgspec
 
 from kernelmill.generators.base import Declined, Generator, TaskDeclined
-from kernelmill.generators.composer.choosing import choose
 from kernelmill.generators.composer.credit import credit_of
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emitters import Emitter, get_emitter
 from kernelmill.generators.composer.graph import Graph
 from kernelmill.generators.composer.planning import plan_method
 from kernelmill.generators.composer.repairing import repair
+from kernelmill.generators.composer.sampler import choose
 from kernelmill.generators.composer.tried import Tried
 from kernelmill.records.candidate import Candidate, Origin
 from kernelmill.records.decisions import Choice, Choices, Decisions
@@ -37,7 +37,7 @@ class Composer(Generator):
     computes: ClassVar[bool] = True
 
     def __init__(self, mode: str = "") -> None:
-        """`cold` knows no usual choices: what it is not told it draws by lot."""
+        """`cold` knows no defaults: what it is not told it draws at random."""
         if mode not in ("", _COLD):
             raise UsageError(f"the composer has no mode {mode!r}; there is {_COLD}")
         self._cold = mode == _COLD
@@ -91,10 +91,10 @@ class Composer(Generator):
         key = proposal.task.digest, proposal.backend
         if key not in self._open:
             emitter = _emitter(proposal)
-            usual = Plan({}, emitter.catalogue)
-            emitter.program(graph, usual).files(proposal.task)
+            plan = Plan({}, emitter.catalogue)
+            emitter.program(graph, plan).files(proposal.task)
             self._open[key] = {
-                name: emitter.catalogue[name].choices for name in sorted(usual.consulted)
+                name: emitter.catalogue[name].choices for name in sorted(plan.consulted)
             }
         return self._open[key]
 

@@ -68,7 +68,7 @@ class Plan:
 
     def __init__(self, decisions: Mapping[str, Choice], catalogue: Catalogue = CATALOGUE) -> None:
         self._catalogue = catalogue
-        self._choices = usual(catalogue) | {
+        self._choices = defaults(catalogue) | {
             name: choice for name, choice in decisions.items() if is_choice(name, choice, catalogue)
         }
         self.consulted: set[str] = set()
@@ -90,5 +90,5 @@ class Plan:
         return name in self._catalogue and same_choice(getattr(self, name), choice)
 
 
-def usual(catalogue: Catalogue = CATALOGUE) -> Decisions:
+def defaults(catalogue: Catalogue = CATALOGUE) -> Decisions:
     return {name: decision.choices[0] for name, decision in catalogue.items()}

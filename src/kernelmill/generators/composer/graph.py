@@ -84,6 +84,15 @@ class Symbol(NamedTuple):
     factor: int = 1
 
 
+class FixedInput(msgspec.Struct, frozen=True):
+    """An argument of forward that is no tensor: its value, or its length, is part of the graph."""
+
+    key: str
+    """Where it is, as in `Source`."""
+    value: bool | int | float | str | None
+    is_length: bool = False
+
+
 class Graph(msgspec.Struct, frozen=True):
     sources: tuple[Source, ...]
     nodes: tuple[Node, ...]
@@ -91,3 +100,8 @@ class Graph(msgspec.Struct, frozen=True):
     returned: str
     """What forward returns, as Python over the outputs y0, y1..."""
     symbols: dict[str, Symbol]
+    conditions: tuple[str, ...] = ()
+    """On sizes, beside those that shapes express: without them the graph is not the reference."""
+    fixed: tuple[FixedInput, ...] = ()
+    constructor: str = ""
+    """The reference's constructor as a class `ModelNew` of a Python module; empty if unknown."""

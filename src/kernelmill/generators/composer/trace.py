@@ -7,23 +7,25 @@ import operator
 import re
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
-from unittest import mock
 
 import msgspec
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
+from msgspec.structs import replace
+from torch._decomp import global_decomposition_table
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.export import Dim, ExportedProgram, default_decompositions, export
-from torch.export.graph_signature import InputKind, OutputKind
+from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from torch.fx.experimental import _config
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils._pytree import tree_unflatten
-from torch.utils._sympy.printers import PythonPrinter
 
+from kernelmill.generators.composer.conditions import read_conditions
+from kernelmill.generators.composer.constructor import find_constructor
 from kernelmill.generators.composer.graph import (
     Argument,
     Extent,
+    FixedInput,
     Graph,
     Node,
     Real,
@@ -33,6 +35,10 @@ from kernelmill.generators.composer.graph import (
     Symbol,
     TensorSpec,
 )
+from kernelmill.generators.composer.lowering import Lowering
+from kernelmill.generators.composer.sizes import SizePrinter, Untraceable, in_integers
+from kernelmill.generators.composer.symbolic_forms import symbolic_forms
+from kernelmill.generators.composer.widening import widen
 from kernelmill.sandbox.channel import Channel
 from kernelmill.tasks.describe import explain_task_error
 from kernelmill.tasks.module import TaskModule
@@ -40,14 +46,10 @@ from kernelmill.tasks.module import TaskModule
 _SEED = 1
 _settings: Any = _config  # its functions are made at run time
 _MOST_CONSTANT = 1 << 16
-_MOST_NODES = 1000
+_MOST_OPERATORS = 2000
 
 
 _MULTIPLE = re.compile(r"(\d+)\*(s\d+)")
-
-
-class Untraceable(Exception):
-    """The reference does something a graph cannot say."""
 
 
 def trace_in_sandbox(channel: Channel, arguments: dict[str, Any], _scratch: str) -> None:
@@ -57,10 +59,16 @@ def trace_in_sandbox(channel: Channel, arguments: dict[str, Any], _scratch: str)
     logging.disable(logging.ERROR)
     request = channel.receive().body
     try:
-        graph = trace(TaskModule(request["source"], request["scale"]))
+        graph = trace_task(request["source"], request["scale"])
         channel.send({"graph": msgspec.to_builtins(graph)})
     except Exception as error:  # the task's code, and torch.export's own refusals
         channel.send({"error": explain_task_error(error)})
+
+
+def trace_task(source: str, scale: str) -> Graph:
+    """The graph of a task file, with the reference's constructor."""
+    module = TaskModule(source, scale)
+    return replace(trace(module), constructor=find_constructor(module, scale))
 
 
 def trace(module: TaskModule) -> Graph:
@@ -75,96 +83,31 @@ def trace(module: TaskModule) -> Graph:
 
 
 def trace_model(model: torch.nn.Module, inputs: Sequence[Any]) -> Graph:
-    with _settings.patch(use_duck_shape=False), _open_forms():
+    with _settings.patch(use_duck_shape=False), symbolic_forms():
         program = export(
             model,
             tuple(inputs),
             dynamic_shapes=_dynamic_inputs(model, inputs),
             strict=False,
         ).run_decompositions(_decompositions())
-    return _Reader(program).read()
+    return widen(_Reader(program).read())
 
 
 def _decompositions() -> Any:
-    """Core ATen, but attention stays in one piece."""
+    """Core ATen, but attention stays in one piece; and whatever else torch takes apart that no
+    rule lowers as a whole."""
     table = default_decompositions()
+    for operator_, decomposition in global_decomposition_table["post_autograd"].items():
+        named = isinstance(operator_, torch._ops.OpOverload) and operator_.namespace == "aten"
+        if named and operator_ not in table and not Lowering.lowers(_operator_name(operator_)):
+            table[operator_] = decomposition
     table.pop(torch.ops.aten.scaled_dot_product_attention.default, None)
     return table
 
 
-@contextmanager
-def _open_forms() -> Iterator[None]:
-    """Operators that would fix their sizes while they are traced, in forms that do not."""
-    with (
-        mock.patch.object(math, "sqrt", _sqrt),
-        mock.patch.object(math, "log", _log),
-        mock.patch.object(torch, "linspace", _linspace),
-        mock.patch.object(torch, "max_pool1d", _max_pool1d),
-        mock.patch.object(torch, "take_along_dim", _take_along_dim),
-        mock.patch.object(torch.Tensor, "take_along_dim", _take_along_dim),
-    ):
-        yield
-
-
-_plain_sqrt = math.sqrt
-_plain_log = math.log
-_plain_linspace = torch.linspace
-
-
-def _sqrt(number: Any) -> Any:
-    symbolic = isinstance(number, torch.SymInt | torch.SymFloat)
-    return torch.sym_sqrt(number) if symbolic else _plain_sqrt(number)
-
-
-def _log(number: Any, *base: Any) -> Any:
-    """Of a size as a tensor: export knows no logarithm of a symbol."""
-    symbolic = isinstance(number, torch.SymInt | torch.SymFloat)
-    if not symbolic:
-        return _plain_log(number, *base)
-    natural = torch.full((), number, dtype=torch.float32).log()
-    return natural / _plain_log(*base) if base else natural
-
-
-def _linspace(start: Any, end: Any, steps: Any, **options: Any) -> torch.Tensor:
-    symbolic = isinstance(steps, torch.SymInt)
-    if not symbolic:
-        return _plain_linspace(start, end, steps, **options)
-    places = torch.arange(steps)
-    step = (end - start) / (steps - 1)
-    back = end - step * (steps - 1 - places)
-    line = torch.where(places < steps // 2, start + step * places, back)
-    return line.to(options.get("dtype") or torch.get_default_dtype())
-
-
-def _max_pool1d(
-    value: torch.Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
-    ceil_mode: bool = False,
-) -> torch.Tensor:
-    def pair(size: Any, first: int) -> list[int]:
-        return [first, size[0] if isinstance(size, list | tuple) else size]
-
-    step = kernel_size if stride in (None, [], ()) else stride
-    lines = torch.max_pool2d(
-        value.unsqueeze(-2), pair(kernel_size, 1), pair(step, 1), pair(padding, 0),
-        pair(dilation, 1), ceil_mode,
-    )  # fmt: skip
-    return lines.squeeze(-2)
-
-
-def _take_along_dim(
-    value: torch.Tensor, indices: torch.Tensor, dim: int | None = None
-) -> torch.Tensor:
-    if dim is None:
-        return torch.gather(value.reshape(-1), 0, indices.reshape(-1))
-    axes = [axis for axis in range(value.dim()) if axis != dim % value.dim()]
-    wide, places = list(value.shape), list(indices.shape)
-    for axis in axes:
-        wide[axis] = places[axis] = indices.shape[axis] if wide[axis] == 1 else wide[axis]
-    return torch.gather(value.expand(wide), dim, indices.expand(places))
+def _operator_name(target: Any) -> str:
+    """`add.Tensor`, `relu`: without its namespace, and without a form that is the only one."""
+    return str(target).removeprefix("aten.").removesuffix(".default")
 
 
 def _dynamic_inputs(model: torch.nn.Module, inputs: Sequence[Any]) -> tuple[Any, ...]:
@@ -194,6 +137,16 @@ def _paths(item: Any, path: str) -> list[str]:
     return [path]
 
 
+def _fixed_inputs(item: Any, path: str) -> Iterator[FixedInput]:
+    if isinstance(item, list | tuple | dict):
+        yield FixedInput(path, len(item), is_length=True)
+        pairs = item.items() if isinstance(item, dict) else enumerate(item)
+        for key, inner in pairs:
+            yield from _fixed_inputs(inner, f"{path}[{key!r}]")
+    elif isinstance(item, ConstantArgument):
+        yield FixedInput(path, item.value)
+
+
 def _python(value: Any) -> str:
     """A structure of expressions as one expression."""
     if isinstance(value, dict):
@@ -205,70 +158,26 @@ def _python(value: Any) -> str:
     return str(value)
 
 
-class _SizePrinter(PythonPrinter):
-    """Sizes in words that C++ and Python share."""
-
-    def _print_FloorDiv(self, expr: Any) -> str:  # noqa: N802
-        return f"floordiv({self._print(expr.args[0])}, {self._print(expr.args[1])})"
-
-    _print_CleanDiv = _print_FloorDiv  # noqa: N815
-    _print_IntTrueDiv = _print_FloorDiv  # noqa: N815
-
-    def _print_Max(self, expr: Any) -> str:  # noqa: N802
-        return self._nested("larger", expr)
-
-    def _print_Min(self, expr: Any) -> str:  # noqa: N802
-        return self._nested("smaller", expr)
-
-    def _print_Mod(self, expr: Any) -> str:  # noqa: N802
-        return self._nested("modulo", expr)
-
-    _print_PythonMod = _print_Mod  # noqa: N815
-
-    def _nested(self, function: str, expr: Any) -> str:
-        first, *rest = (self._print(argument) for argument in expr.args)
-        for item in rest:
-            first = f"{function}({first}, {item})"
-        return str(first)
-
-    def _print_ToFloat(self, expr: Any) -> str:  # noqa: N802
-        return f"double({self._print(expr.args[0])})"
-
-    def _print_FloatPow(self, expr: Any) -> str:  # noqa: N802
-        return f"std::pow({self._print(expr.args[0])}, {self._print(expr.args[1])})"
-
-    def _print_OpaqueUnaryFn_sqrt(self, expr: Any) -> str:  # noqa: N802
-        return f"std::sqrt(double({self._print(expr.args[0])}))"
-
-    def _print_FloatTrueDiv(self, expr: Any) -> str:  # noqa: N802
-        return f"({self._print(expr.args[0])}) / ({self._print(expr.args[1])})"
-
-    def _print_Pow(self, expr: Any) -> str:  # noqa: N802
-        base, exponent = expr.args
-        if not exponent.is_integer or not exponent.is_number or exponent < 1:
-            raise Untraceable(f"a size of {expr}")
-        return "*".join([f"({self._print(base)})"] * int(exponent))
-
-
 class _Reader:
     def __init__(self, program: ExportedProgram) -> None:
         self._program = program
-        self._printer = _SizePrinter()
+        self._printer = SizePrinter()
         self._parts: dict[str, Reference] = {}
 
     def read(self) -> Graph:
-        count = len(self._program.graph.nodes)
-        if count > _MOST_NODES:
-            raise Untraceable(f"{count} operators: a loop over a size, unrolled")
+        called = [node for node in self._program.graph.nodes if node.op == "call_function"]
+        count = sum(isinstance(node.target, torch._ops.OpOverload) for node in called)
+        if count > _MOST_OPERATORS:
+            raise Untraceable(
+                f"{count} operators, more than {_MOST_OPERATORS}: a large network, or a loop "
+                "over a size that was unrolled"
+            )
         sources = self._sources()
-        nodes = tuple(
-            node
-            for item in self._program.graph.nodes
-            if item.op == "call_function"
-            for node in self._node(item)
-        )
+        nodes = tuple(node for item in called for node in self._node(item))
         returned, outputs = self._outputs()
-        return Graph(sources, nodes, outputs, returned, self._symbols(sources))
+        symbols = self._symbols(sources)
+        conditions = read_conditions(self._program, symbols, self._printer)
+        return Graph(sources, nodes, outputs, returned, symbols, conditions, self._fixed())
 
     def _outputs(self) -> tuple[str, tuple[Reference, ...]]:
         """What forward returns as Python (`(y0, [y1])`), and the tensors in it."""
@@ -305,9 +214,8 @@ class _Reader:
                 path = next(paths)
                 if isinstance(value, torch.Tensor):
                     found.append(Source(node.name, self._kind(value), "input", path))
-            elif (
-                spec.kind in (InputKind.PARAMETER, InputKind.BUFFER)
-                and spec.target in self._program.state_dict
+            elif spec.kind in (InputKind.PARAMETER, InputKind.BUFFER) and self._is_state(
+                str(spec.target)
             ):
                 found.append(Source(node.name, self._kind(value), "state", str(spec.target)))
             elif spec.kind in (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR):
@@ -315,6 +223,14 @@ class _Reader:
             else:
                 raise Untraceable(f"an input of kind {spec.kind.name.lower()}")
         return tuple(found)
+
+    def _is_state(self, target: str) -> bool:
+        """Whether it is read where the model has it: a large buffer is, in a state dict or not."""
+        if target in self._program.state_dict:
+            return True
+        tensor = self._program.constants.get(target)
+        registered = target in self._program.graph_signature.buffers
+        return registered and tensor is not None and tensor.numel() > _MOST_CONSTANT
 
     def _input_paths(self) -> list[str]:
         """How each leaf of the inputs is reached, in order: `0`, `1[2]`, `1['mask']`."""
@@ -324,8 +240,25 @@ class _Reader:
         arguments, _keywords = marked
         return [path for number, item in enumerate(arguments) for path in _paths(item, str(number))]
 
+    def _fixed(self) -> tuple[FixedInput, ...]:
+        """Arguments that are no tensors, and lengths of those that hold some."""
+        tree = self._program.call_spec.in_spec
+        assert tree is not None
+        specs = self._program.graph_signature.input_specs
+        leaves = [spec for spec in specs if spec.kind is InputKind.USER_INPUT]
+        arguments, _keywords = tree_unflatten(
+            [spec.arg if isinstance(spec.arg, ConstantArgument) else None for spec in leaves], tree
+        )
+        return tuple(
+            fixed
+            for number, item in enumerate(arguments)
+            for fixed in _fixed_inputs(item, str(number))
+        )
+
     def _constant(self, node: torch.fx.Node, target: str) -> Source:
         tensor = self._program.constants[target]
+        if isinstance(tensor, FakeTensor):
+            raise Untraceable(f"the values of {target}")
         if tensor.numel() > _MOST_CONSTANT:
             raise Untraceable(f"a constant of {tensor.numel()} elements outside the state dict")
         values = tuple(self._argument(value) for value in tensor.double().reshape(-1).tolist())
@@ -367,8 +300,7 @@ class _Reader:
         kinds = tuple(self._kind(part) for part in parts if isinstance(part, torch.Tensor))
         arguments = [self._argument(argument) for argument in item.args]
         keywords = {name: self._argument(argument) for name, argument in item.kwargs.items()}
-        op = str(item.target).removeprefix("aten.").removesuffix(".default")
-        return [Node(item.name, op, arguments, keywords, kinds)]
+        return [Node(item.name, _operator_name(item.target), arguments, keywords, kinds)]
 
     def _argument(self, value: Any) -> Argument:
         if isinstance(value, torch.fx.Node):
@@ -392,7 +324,7 @@ class _Reader:
         if isinstance(value, torch.SymInt):
             return Size(self._extent(value))
         if isinstance(value, torch.SymFloat):
-            expression = value.node.expr
+            expression = in_integers(value.node.expr)
             is_number = expression.is_number
             return float(expression) if is_number else Real(self._printer.doprint(expression))
         return value
@@ -407,7 +339,7 @@ class _Reader:
     def _extent(self, size: int | torch.SymInt) -> Extent:
         if isinstance(size, int):
             return Extent(str(size), size)
-        given = size.node.expr
+        given = in_integers(size.node.expr)
         expression = given.expand() if given.is_polynomial() else given
         value = size.node.hint if size.node.hint is not None else 0
         if expression.is_number:

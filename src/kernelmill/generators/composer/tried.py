@@ -1,4 +1,4 @@
-"""What was tried on a task, by its code: different decisions may come to the same."""
+"""Decisions tried on a task, told apart by the code that comes of them."""
 
 from collections.abc import Callable
 from functools import cached_property

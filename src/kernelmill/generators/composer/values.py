@@ -20,8 +20,11 @@ Shape = tuple[Extent, ...]
 CTYPES = {
     "float32": "float",
     "float64": "double",
+    "float16": "km::float16",
+    "bfloat16": "km::bfloat16",
     "int64": "int64_t",
     "int32": "int32_t",
+    "int16": "int16_t",
     "int8": "int8_t",
     "uint8": "uint8_t",
     "bool": "bool",

@@ -1,7 +1,14 @@
 """model.py of a composed candidate: the state by its names, the outputs, one call."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from kernelmill.generators.composer.emit.construction import Construction, construct
+from kernelmill.generators.composer.emit.guards import (
+    Framework,
+    Guards,
+    other_torch_type,
+    refuse_lines,
+)
 from kernelmill.generators.composer.graph import Extent, Graph, Source, Symbol
 from kernelmill.records.task import Task
 
@@ -11,12 +18,15 @@ import pathlib
 import torch
 import torch.nn as nn
 
+_cpu = torch.device("cpu")
 _lib = ctypes.CDLL(str(pathlib.Path(__file__).with_name("kernel.so")))
 _lib.forward.argtypes = [ctypes.c_void_p] * {pointers} + [ctypes.c_int64] * {sizes}
 _lib.forward.restype = None
 """
 _HELPERS = {"floordiv": "a // b", "modulo": "a % b", "larger": "max(a, b)", "smaller": "min(a, b)"}
 """What expressions of sizes may call."""
+_RESERVED = ("ctypes", "pathlib", "torch", "nn", "_cpu", "_lib", "refuse", *_HELPERS)
+_TORCH = Framework(other_torch_type, "{0}.dim()", device="_cpu")
 
 Output = tuple[Sequence[Extent], str]
 
@@ -25,22 +35,27 @@ def emit_model(graph: Graph, task: Task, outputs: Sequence[Output]) -> str:
     used = [source for source in graph.sources if source.origin != "constant"]
     pointers = len(used) + len(outputs)
     head = _HEAD.format(pointers=pointers, sizes=len(graph.symbols))
+    construction = construct(graph, task, reserved=_RESERVED)
+    body = [*construction.body, *([""] if construction.body else [])]
+    body += _forward_lines(graph, task, used, outputs, construction)
     lines = [
+        *construction.module,
         *helper_lines(graph, outputs),
         "",
         "",
-        "class ModelNew(nn.Module):",
-        "    def __init__(self, *arguments):",
-        "        super().__init__()",
-        *(f"        {line}" for line in state_lines(task, used)),
+        *refuse_lines("CPU"),
         "",
-        *(f"    {line}" for line in _forward_lines(graph, task, used, outputs)),
+        "",
+        "class ModelNew(nn.Module):",
+        *(f"    {line}" if line else "" for line in body),
     ]
     return head + "\n".join(lines) + "\n"
 
 
 def helper_lines(graph: Graph, outputs: Sequence[Output]) -> list[str]:
-    uses = " ".join([graph.returned, *(extent.code for shape, _ in outputs for extent in shape)])
+    shapes = [*(shape for shape, _ in outputs), *(source.kind.shape for source in graph.sources)]
+    codes = [extent.code for shape in shapes for extent in shape]
+    uses = " ".join([graph.returned, *graph.conditions, *codes])
     lines: list[str] = []
     for name, body in _HELPERS.items():
         if f"{name}(" in uses:
@@ -49,66 +64,64 @@ def helper_lines(graph: Graph, outputs: Sequence[Output]) -> list[str]:
 
 
 def _forward_lines(
-    graph: Graph, task: Task, used: Sequence[Source], outputs: Sequence[Output]
+    graph: Graph,
+    task: Task,
+    used: Sequence[Source],
+    outputs: Sequence[Output],
+    construction: Construction,
 ) -> list[str]:
-    count = len(task.shown.inputs.items or ())
-    inputs = [source for source in used if source.origin == "input"]
-    names = {source.key: f"x{source.key}" for source in inputs}
-    lines = []
-    for number, source in enumerate(inputs):
-        if not source.key.isdigit():
-            names[source.key] = f"item{number}"
-        lines.append(f"{names[source.key]} = x{source.key}.contiguous()")
-    for name, symbol in graph.symbols.items():
-        lines.append(f"{name} = {measured(symbol, names)}")
+    names = tensor_names(used)
+    guards = Guards(graph, names, _TORCH)
+    lines = given_lines(graph, used, names, guards, construction)
     for number, (shape, dtype) in enumerate(outputs):
         sizes = ", ".join(extent.code for extent in shape) + ("," if len(shape) == 1 else "")
-        lines.append(f"y{number} = torch.empty(({sizes}), dtype=torch.{dtype})")
-    weights = iter(range(len(used)))
-    tensors = [names[s.key] if s in inputs else f"self._used[{next(weights)}]" for s in used]
-    arguments = [f"{tensor}.data_ptr()" for tensor in tensors]
+        lines.append(f"y{number} = torch.empty(({sizes}), dtype=torch.{dtype}, device=_cpu)")
+    arguments = [f"{names[source.name]}.data_ptr()" for source in used]
     arguments += [f"y{number}.data_ptr()" for number in range(len(outputs))]
     arguments += list(graph.symbols)
     lines += ["_lib.forward(", *(f"    {argument}," for argument in arguments), ")"]
     lines.append(f"return {graph.returned}")
-    parameters = ", ".join(["self", *(f"x{i}" for i in range(count))])
-    return [f"def forward({parameters}):", *(f"    {line}" for line in lines)]
+    return [forward_head(task), *(f"    {line}" for line in lines)]
 
 
-def measured(symbol: Symbol, names: dict[str, str]) -> str:
+def forward_head(task: Task) -> str:
+    count = len(task.shown.inputs.items or ())
+    return f"def forward({', '.join(['self', *(f'x{i}' for i in range(count))])}):"
+
+
+def tensor_names(used: Sequence[Source]) -> dict[str, str]:
+    """Variables of forward for what kernels read, by the names of the sources."""
+    names = {}
+    for number, source in enumerate(used):
+        own = source.origin == "input" and source.key.isdigit()
+        prefix = "item" if source.origin == "input" else "w"
+        names[source.name] = f"x{source.key}" if own else f"{prefix}{number}"
+    return names
+
+
+def given_lines(
+    graph: Graph,
+    used: Sequence[Source],
+    names: Mapping[str, str],
+    guards: Guards,
+    construction: Construction,
+) -> list[str]:
+    """Lines that take up inputs, sizes and state, and check each."""
+    inputs = [source for source in used if source.origin == "input"]
+    state = [source for source in used if source.origin == "state"]
+    lines = guards.values()
+    lines += [f"{names[source.name]} = x{source.key}.contiguous()" for source in inputs]
+    lines += guards.kinds(inputs)
+    places = {source.key: names[source.name] for source in inputs}
+    lines += [f"{name} = {measured(symbol, places)}" for name, symbol in graph.symbols.items()]
+    lines += guards.shapes(inputs)
+    lines += guards.conditions()
+    lines += [
+        f"{names[source.name]} = {construction.tensor(source.key)}.contiguous()" for source in state
+    ]
+    return lines + guards.state(state)
+
+
+def measured(symbol: Symbol, names: Mapping[str, str]) -> str:
     size = f"{names[symbol.input]}.shape[{symbol.axis}]"
     return size if symbol.factor == 1 else f"{size} // {symbol.factor}"
-
-
-def state_lines(task: Task, used: Sequence[Source]) -> list[str]:
-    """Modules and parameters under the reference's names.
-
-    Names of modules in a list are numbers, which no attribute can have: forward reaches its
-    parameters through a list.
-    """
-    lines: list[str] = []
-    modules = {"": "self"}
-    parameters: dict[str, str] = {}
-    for name, kind in task.state.items():
-        path, _, leaf = name.rpartition(".")
-        lines += _module_lines(path, modules)
-        parameters[name] = f"p{len(parameters)}"
-        empty = f"torch.empty({tuple(kind.shape)}, dtype=torch.{kind.dtype})"
-        lines.append(f"{parameters[name]} = nn.Parameter({empty}, requires_grad=False)")
-        lines.append(f"{modules[path]}.register_parameter({leaf!r}, {parameters[name]})")
-    wanted = [parameters[source.key] for source in used if source.origin == "state"]
-    return [*lines, f"self._used = [{', '.join(wanted)}]"] if wanted else lines
-
-
-def _module_lines(path: str, modules: dict[str, str]) -> list[str]:
-    """Make the module of a dotted path, and those around it, where they are not known yet."""
-    if path in modules:
-        return []
-    outer, _, name = path.rpartition(".")
-    lines = _module_lines(outer, modules)
-    modules[path] = f"m{len(modules)}"
-    return [
-        *lines,
-        f"{modules[path]} = nn.Module()",
-        f"{modules[outer]}.add_module({name!r}, {modules[path]})",
-    ]

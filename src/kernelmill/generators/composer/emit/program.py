@@ -4,6 +4,7 @@ import re
 from importlib.resources import files
 from typing import NamedTuple
 
+from kernelmill.generators.composer.bufferize import Bufferizer, reaches
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.apart import emit_apart
 from kernelmill.generators.composer.emit.attention import blocks_of, emit_attention
@@ -15,7 +16,6 @@ from kernelmill.generators.composer.emit.runtime import headers
 from kernelmill.generators.composer.emit.scope import Unfit
 from kernelmill.generators.composer.graph import Graph
 from kernelmill.generators.composer.index import EDGE, product
-from kernelmill.generators.composer.storing import Storing, reaches
 from kernelmill.generators.composer.values import (
     CTYPES,
     Apart,
@@ -25,6 +25,7 @@ from kernelmill.generators.composer.values import (
     Value,
 )
 from kernelmill.records.task import Task
+from kernelmill.records.tensors import HALF_TYPES
 
 RUNTIME = files("kernelmill.generators.composer") / "runtime"
 _STANDARD = ("algorithm", "cmath", "cstdint", "limits", "omp.h", "utility")
@@ -41,7 +42,7 @@ class Kernel(NamedTuple):
     lines: list[str]
 
 
-class Program(Storing):
+class Program(Bufferizer):
     """A candidate in C++."""
 
     def __init__(self, graph: Graph, plan: Plan) -> None:
@@ -90,6 +91,7 @@ class Program(Storing):
             *self._includes(),
             "",
             "using km::floordiv, km::larger, km::modulo, km::smaller;",
+            *self._conversions(),
             "",
             "namespace {",
             "",
@@ -116,7 +118,16 @@ class Program(Storing):
 
     def _headers(self) -> list[str]:
         used = sorted(f"{kind}.hpp" for kind in self.kinds - {"nest"})
-        return ["vector_math.hpp", "support.hpp", "scan.hpp", *used]
+        half = ["half.hpp"] if self._has_half() else []
+        return ["vector_math.hpp", "support.hpp", "scan.hpp", *half, *used]
+
+    def _conversions(self) -> list[str]:
+        half = "using km::from_half, km::to_bfloat16, km::to_float16;"
+        return [half] if self._has_half() else []
+
+    def _has_half(self) -> bool:
+        types = {source.kind.dtype for source in self.graph.sources}
+        return bool((types | {buffer.dtype for buffer in self.outputs}) & set(HALF_TYPES))
 
     def _includes(self) -> list[str]:
         first, *others = (f'#include "{name}"' for name in self._headers())

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kernelmill.generators.composer.emit.folds import Folding
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_WIDE = {"float": "double", "const float": "const double"}
 
 
 class Unfit(Exception):
@@ -165,7 +166,7 @@ class Scope:
     def declare(self, ctype: str, code: str) -> str:
         name = self.fresh("t")
         if self.wide:
-            ctype = ctype.replace("float", "double")
+            ctype = _WIDE.get(ctype, ctype)
             self.doubles.add(name)
         self.lines.append(f"{ctype} {name} = {code};")
         return name

@@ -188,6 +188,15 @@ def _softplus(lowering: Lowering, node: Node) -> Value:
     return _map(lowering, node, f"km::softplus({{0}}, {beta}, {threshold})", node.arguments[0])
 
 
+@lowers("mish_backward")
+def _mish_backward(lowering: Lowering, node: Node) -> Value:
+    kind = node.results[0]
+    gradient, x = lowering.operands(node, node.arguments[:2], kind.dtype)
+    gate = Map("km::tanh(km::softplus({0}, 1.0f, 20.0f))", [x], kind.dtype, kind.shape)
+    slope = "({1} + {2} * km::sigmoid({2}) * (1 - {1} * {1}))"
+    return Map(f"{{0}} * {slope}", [gradient, gate, x], kind.dtype, kind.shape)
+
+
 @lowers("clone", "alias", "detach", "lift_fresh_copy")
 def _same(lowering: Lowering, node: Node) -> Value:
     return lowering.value(node.arguments[0])

@@ -8,6 +8,7 @@ from kernelmill.generators.composer.graph import Extent, Graph, Node, Real, Size
 from kernelmill.generators.composer.index import Index
 from kernelmill.generators.composer.lowering.walk import Walk, registering
 from kernelmill.generators.composer.values import CTYPES, Buffer, Literal, Map, Value, View
+from kernelmill.records.tensors import HALF_TYPES
 
 
 class Lowering(Walk[Value]):
@@ -89,8 +90,15 @@ def broadcast(value: Value, shape: Sequence[Extent]) -> Value:
 def cast(value: Value, dtype: str) -> Value:
     if value.dtype == dtype:
         return value
-    template = "({0} != 0)" if dtype == "bool" else f"{CTYPES[dtype]}({{0}})"
-    return Map(template, [value], dtype, value.shape)
+    return Map(_conversion(value.dtype, dtype), [value], dtype, value.shape)
+
+
+def _conversion(given: str, wanted: str) -> str:
+    if wanted == "bool":
+        return "({0} != 0)"
+    if wanted in HALF_TYPES:
+        return f"to_{wanted}({{0}})"
+    return "from_half({0})" if given in HALF_TYPES else f"{CTYPES[wanted]}({{0}})"
 
 
 def keyword(node: Node, position: int, name: str, default: Any = None) -> Any:

@@ -52,6 +52,11 @@ class Walk(ABC, Generic[Made]):
             raise Declined(f"result {argument.part} of {argument.node}")
         return self._made[argument]
 
+    @classmethod
+    def lowers(cls, op: str) -> bool:
+        """Whether there is a rule for an operator."""
+        return op in cls.rules or op.partition(".")[0] in cls.rules
+
     def _lower(self, node: Node) -> None:
         rule = self.rules.get(node.op) or self.rules.get(node.op.partition(".")[0])
         if rule is None:

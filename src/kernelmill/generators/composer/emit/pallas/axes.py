@@ -1,4 +1,4 @@
-"""Which axes of the tensors in a kernel are one and the same, and what may become of each."""
+"""Axis analysis: axes of a kernel's tensors that are the same, and whether they can be cut."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""How a kernel's tensors are cut into blocks: its grid."""
+"""Blocking: the grid of a kernel, and the blocks of its tensors."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Which tensors are computed in one kernel."""
+"""Grouping of tensors into kernels."""
 
 from collections.abc import Sequence
 

@@ -8,6 +8,7 @@ from importlib.resources import files
 
 from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.decisions import Plan
+from kernelmill.generators.composer.emit.guards import Framework, Guards, refuse_lines
 from kernelmill.generators.composer.emit.model import measured
 from kernelmill.generators.composer.emit.pallas.blocks import Blocks
 from kernelmill.generators.composer.emit.pallas.kernel import as_tuple, write_kernel
@@ -41,6 +42,13 @@ _IMPORTS = {
 }
 
 
+def _other_type(array: str, dtype: str) -> str:
+    return f"{array}.dtype != {DTYPES[dtype]}"
+
+
+_JAX = Framework(_other_type, "{0}.ndim", host)
+
+
 class Model:
     """The file, written from kernels in their order."""
 
@@ -71,7 +79,7 @@ class Model:
             for name, tensor in zip(names, blocks.outputs, strict=True):
                 self._names[id(tensor)] = name
         model = "\n".join(self._model())
-        body = "\n\n\n".join([*definitions, model])
+        body = "\n\n\n".join([*definitions, "\n".join(refuse_lines()), model])
         functions = _functions_for(body)
         whole = "\n\n\n".join([*functions, body])
         imports = [
@@ -94,9 +102,19 @@ class Model:
         ]
 
     def _given(self) -> list[str]:
-        """The sizes at hand."""
-        names = {s.key: f"x{s.key}" for s in self._graph.sources if s.origin == "input"}
-        return [f"{name} = {measured(s, names)}" for name, s in self._graph.symbols.items()]
+        """The sizes at hand, and whether they and what has them are what kernels are made for."""
+        inputs = [s for s in self._graph.sources if s.origin == "input"]
+        state = [s for s in self._graph.sources if s.origin == "state"]
+        guards = Guards(self._graph, {s.name: self._stored(s) for s in (*inputs, *state)}, _JAX)
+        names = {source.key: f"x{source.key}" for source in inputs}
+        return [
+            *guards.values(),
+            *guards.kinds(inputs),
+            *(f"{name} = {measured(s, names)}" for name, s in self._graph.symbols.items()),
+            *guards.shapes(inputs),
+            *guards.conditions(),
+            *guards.state(state),
+        ]
 
     def _returned(self, output: Tensor) -> str:
         if isinstance(output, Number):

@@ -1,6 +1,7 @@
 """A candidate in Pallas: tensors, grouped into kernels, cut into blocks."""
 
 from kernelmill.generators.composer.decisions import Plan
+from kernelmill.generators.composer.emit.construction import demand_state
 from kernelmill.generators.composer.emit.pallas.grouping import Grouping
 from kernelmill.generators.composer.emit.pallas.lowering import Lowering
 from kernelmill.generators.composer.emit.pallas.model import Model
@@ -16,5 +17,6 @@ class PallasProgram:
         self._kernels = Grouping(self._outputs, plan).run()
 
     def files(self, task: Task) -> dict[str, str]:
+        demand_state(self._graph, task)
         model = Model(self._graph, task, self._kernels, self._outputs, self._plan)
         return {"model.py": model.text()}

@@ -3,8 +3,10 @@
 import re
 from importlib.resources import files
 
+from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.attention import emit_attention
+from kernelmill.generators.composer.emit.construction import demand_state
 from kernelmill.generators.composer.emit.program import RUNTIME, Program
 from kernelmill.generators.composer.emit.runtime import as_one, headers
 from kernelmill.generators.composer.emit.rvv.contraction import emit_contraction, tile_code
@@ -13,6 +15,7 @@ from kernelmill.generators.composer.emit.rvv.loops import directed
 from kernelmill.generators.composer.graph import Graph, Symbol
 from kernelmill.generators.composer.values import CTYPES, Attention, Buffer, Contract, Value
 from kernelmill.records.task import Task
+from kernelmill.records.tensors import HALF_TYPES
 
 _RUNTIME = files("kernelmill.generators.composer") / "emit" / "rvv" / "runtime"
 _POLYNOMIALS = re.compile(
@@ -26,9 +29,13 @@ class RvvProgram(Program):
     """A candidate in C++ for one RISC-V core with vectors."""
 
     def __init__(self, graph: Graph, plan: Plan) -> None:
+        for source in graph.sources:
+            if source.kind.dtype in HALF_TYPES:
+                raise Declined(f"tensors of type {source.kind.dtype}")
         super().__init__(graph, OneThread(plan))
 
     def files(self, task: Task) -> dict[str, str]:
+        demand_state(self.graph, task)
         return {"kernel.cpp": self._source(task)}
 
     def _contraction(self, contract: Contract, value: Value, target: Buffer) -> list[str]:

@@ -19,10 +19,12 @@ from kernelmill.generators.composer.emit.triton.syntax import (
 from kernelmill.generators.composer.index import EDGE
 from kernelmill.generators.composer.values import CTYPES
 
-_WIDTH = {"bool": 0, "uint8": 1, "int8": 1, "int": 2, "int32": 2, "int64": 3, "float32": 4,
-          "float64": 5}  # fmt: skip
+_WIDTH = {"bool": 0, "uint8": 1, "int8": 1, "int16": 2, "int": 3, "int32": 3, "int64": 4,
+          "float16": 5, "bfloat16": 5, "float32": 6, "float64": 7}  # fmt: skip
 """Of two operands the wider type is the result's; `int` is that of sizes and indices."""
 _TYPES = {ctype: dtype for dtype, ctype in CTYPES.items()} | {"int": "int", "long": "int"}
+_TYPES |= {"from_half": "float32", "to_float16": "float16", "to_bfloat16": "bfloat16"}
+"""What functions convert to."""
 _BINDING = {"|": 2, "^": 3, "&": 4, "<<": 5, ">>": 5, "+": 6, "-": 6, "*": 7, "/": 7, "//": 7,
             "%": 7}  # fmt: skip
 _COMPARISON, _SIGNED, _ATOM = 1, 8, 9

@@ -1,4 +1,4 @@
-"""One kernel, and how it is started."""
+"""A kernel and its launch."""
 
 from typing import NamedTuple
 

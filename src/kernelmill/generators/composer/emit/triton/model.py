@@ -6,10 +6,17 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
-from kernelmill.generators.composer.emit.model import measured, state_lines
+from kernelmill.generators.composer.emit.construction import Construction, construct
+from kernelmill.generators.composer.emit.guards import (
+    Framework,
+    Guards,
+    other_torch_type,
+    refuse_lines,
+)
+from kernelmill.generators.composer.emit.model import forward_head, given_lines, tensor_names
 from kernelmill.generators.composer.emit.triton.code import host
 from kernelmill.generators.composer.emit.triton.launch import Launch
-from kernelmill.generators.composer.graph import Graph, Real, Source
+from kernelmill.generators.composer.graph import Graph, Real
 from kernelmill.generators.composer.index import product
 from kernelmill.generators.composer.values import Buffer
 from kernelmill.records.task import Task
@@ -19,6 +26,8 @@ _RUNTIME = "kernelmill.generators.composer.emit.triton"
 _WIDE = 1 << 31
 """From this many elements on an index needs 64 bits."""
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_TORCH = Framework(other_torch_type, "{0}.dim()", host)
+_RESERVED = ("math", "torch", "nn", "triton", "tl", "refuse")
 
 
 class Model:
@@ -44,8 +53,11 @@ class Model:
 
     def text(self) -> str:
         kernels = [self._kernel(number, one) for number, one in enumerate(self._launches)]
-        model = self._model()
-        body = "\n\n\n".join("\n".join(lines) for lines in (*kernels, model))
+        more = self._constant_lines()
+        construction = construct(self._graph, self._task, more, (*_RESERVED, *_runtime()))
+        model = self._model(construction)
+        parts = [*kernels, *([own] if (own := construction.module) else []), refuse_lines(), model]
+        body = "\n\n\n".join("\n".join(lines) for lines in parts)
         functions = _functions_for(body)
         imports = ["import torch", "import torch.nn as nn", "import triton"]
         imports.append("import triton.language as tl")
@@ -73,16 +85,10 @@ class Model:
         found = set(_NAME.findall(text))
         return [symbol for symbol in self._graph.symbols if symbol in found]
 
-    def _model(self) -> list[str]:
-        return [
-            "class ModelNew(nn.Module):",
-            "    def __init__(self, *arguments):",
-            "        super().__init__()",
-            *(f"        {line}" for line in state_lines(self._task, self._used)),
-            *(f"        {line}" for line in self._constant_lines()),
-            "",
-            *(f"    {line}" for line in self._forward()),
-        ]
+    def _model(self, construction: Construction) -> list[str]:
+        body = [*construction.body, *([""] if construction.body else [])]
+        body += self._forward(construction)
+        return ["class ModelNew(nn.Module):", *(f"    {line}" if line else "" for line in body)]
 
     def _constant_lines(self) -> list[str]:
         lines = []
@@ -94,38 +100,21 @@ class Model:
             lines.append(f"self.register_buffer({name!r}, {tensor}, persistent=False)")
         return lines
 
-    def _forward(self) -> list[str]:
-        count = len(self._task.shown.inputs.items or ())
-        inputs = [source for source in self._used if source.origin == "input"]
-        names = {source.key: f"x{source.key}" for source in inputs}
-        lines = []
-        for number, source in enumerate(inputs):
-            if not source.key.isdigit():
-                names[source.key] = f"item{number}"
-            lines.append(f"{names[source.key]} = x{source.key}.contiguous()")
-        lines += [f"{name} = {measured(s, names)}" for name, s in self._graph.symbols.items()]
+    def _forward(self, construction: Construction) -> list[str]:
+        names = tensor_names(self._used)
+        guards = Guards(self._graph, names, _TORCH)
+        lines = given_lines(self._graph, self._used, names, guards, construction)
         lines += [f"{name} = {code}" for name, code in self._numbers.items()]
-        tensors = self._tensors(inputs, names)
-        device = f"{next(iter(tensors.values()), 'torch.empty(0)')}.device"
-        lines.append(f"device = {device}")
+        tensors = {f"in_{source.name}": names[source.name] for source in self._used}
+        tensors |= {f"in_{s.name}": f"self._buffers['constant_{s.name}']" for s in self._constants}
+        lines.append(f"device = {next(iter(tensors.values()), 'torch.empty(0)')}.device")
         lines += [f"{one.name} = {_empty(one)}" for one in (*self._outputs, *self._scratch)]
         lines += self._index_lines()
         for number, launch in enumerate(self._launches):
             lines += self._launch(number, launch, tensors)
         returned = re.sub(r"\by(\d+)\b", r"out_\1", self._graph.returned)
-        parameters = ", ".join(["self", *(f"x{i}" for i in range(count))])
         lines.append(f"return {returned}")
-        return [f"def forward({parameters}):", *(f"    {line}" for line in lines)]
-
-    def _tensors(self, inputs: Sequence[Source], names: dict[str, str]) -> dict[str, str]:
-        """Where the host finds what kernels read."""
-        weights = iter(range(len(self._used)))
-        found = {
-            f"in_{s.name}": names[s.key] if s in inputs else f"self._used[{next(weights)}]"
-            for s in self._used
-        }
-        found |= {f"in_{s.name}": f"self.constant_{s.name}" for s in self._constants}
-        return found
+        return [forward_head(self._task), *(f"    {line}" for line in lines)]
 
     def _index_lines(self) -> list[str]:
         """How wide an index must be."""

@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Sequence
 from typing import ClassVar
 
+from kernelmill.generators.composer.bufferize import Bufferizer, reaches
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.scope import Unfit
 from kernelmill.generators.composer.emit.triton.apart import emit_apart
@@ -18,12 +19,11 @@ from kernelmill.generators.composer.emit.triton.walk import Turned
 from kernelmill.generators.composer.graph import Extent, Graph
 from kernelmill.generators.composer.lowering.attention import in_products
 from kernelmill.generators.composer.lowering.contractions import summed_products
-from kernelmill.generators.composer.storing import Storing, reaches
 from kernelmill.generators.composer.values import Apart, Attention, Buffer, Contract, Reduce, Value
 from kernelmill.records.task import Task
 
 
-class TritonProgram(Storing):
+class TritonProgram(Bufferizer):
     folds_places: ClassVar[bool] = True
 
     def __init__(self, graph: Graph, plan: Plan) -> None:

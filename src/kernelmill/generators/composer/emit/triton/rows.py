@@ -9,6 +9,7 @@ joins them.
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from kernelmill.generators.composer.bufferize import reaches
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.nest import reshapes
 from kernelmill.generators.composer.emit.scope import Unfit
@@ -32,7 +33,6 @@ from kernelmill.generators.composer.emit.triton.points import emit_points
 from kernelmill.generators.composer.emit.triton.scope import Scope, Tile
 from kernelmill.generators.composer.graph import Extent
 from kernelmill.generators.composer.index import Index, product, reshaped, unravel
-from kernelmill.generators.composer.storing import reaches
 from kernelmill.generators.composer.values import Buffer, Reduce, Shape, Value
 
 _MOST_KEPT = 1 << 14

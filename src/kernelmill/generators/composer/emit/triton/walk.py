@@ -1,4 +1,4 @@
-"""How a convolution's depth is walked: tap by tap, and channel by channel through each."""
+"""Iteration over the depth of a convolution: tap by tap, and channel by channel through each."""
 
 from collections.abc import Sequence
 from math import gcd, prod

@@ -1,8 +1,7 @@
-"""Whether a kernel passes with each choice.
+"""Noisy-OR model of which choice makes a kernel fail, fitted by EM over past verdicts.
 
-Every choice is taken to ruin a kernel with a chance of its own, whatever the others are. So one
-that passed clears all of its choices, and the blame for one that was refused falls on those of its
-choices that are least cleared.
+Every choice ruins a kernel with a probability of its own, whatever the others are. So a kernel that
+passed clears all of its choices, and the blame for a refused one falls on those least cleared.
 """
 
 from collections.abc import Sequence
@@ -17,14 +16,14 @@ from kernelmill.records.proposal import REFUSED, Hint
 
 _Row = npt.NDArray[np.floating]
 
-_KERNELS = 0.4
-"""As much as this many kernels is worth what is believed of a choice before any was seen, ..."""
-_USUAL_KERNELS = 1.0
-"""... and for somebody who knows that it is usual: that it is fine."""
-_OTHER_CAUSES = 0.05
-"""The chance that no choice is to blame."""
+_PRIOR_WEIGHT = 0.4
+"""Pseudo-count of the prior belief about a choice."""
+_DEFAULT_WEIGHT = 1.0
+"""Pseudo-count of the prior belief that a default is safe."""
+_LEAK = 0.05
+"""Probability of a failure that no choice is to blame for."""
 _MOST_CASES = 8
-"""As which many kernels a hint counts at most."""
+"""A hint about several kernels counts as this many at most."""
 _STEPS = 20
 
 
@@ -35,28 +34,25 @@ class _Case(NamedTuple):
     refused: bool
 
 
-def passing(context: Sequence[Hint], columns: Sequence[Column], usual: _Row) -> _Row:
-    """The logarithm of the chance that a choice lets a kernel pass.
-
-    Who is to blame is found by expectation and maximisation.
-    """
+def fit_failure_model(context: Sequence[Hint], columns: Sequence[Column], defaults: _Row) -> _Row:
+    """The logarithm of the probability that a choice lets a kernel pass."""
     cases = _cases(context, columns)
-    ruined_before = _KERNELS * _first_suspicion(cases, columns)
-    fine_before = np.where(usual, _USUAL_KERNELS, _KERNELS - ruined_before)
+    ruined_before = _PRIOR_WEIGHT * _prior_failure(cases, columns)
+    fine_before = np.where(defaults, _DEFAULT_WEIGHT, _PRIOR_WEIGHT - ruined_before)
     took = np.array([case.choices for case in cases]).reshape(len(cases), len(columns))
     weights = np.array([case.weight for case in cases])
     refused = weights * [case.refused for case in cases]
     kernels = ruined_before + fine_before + weights @ took
     fatal = ruined_before / kernels
     for _ in range(_STEPS):
-        explained = 1.0 - (1.0 - _OTHER_CAUSES) * np.exp(took @ np.log1p(-fatal))
+        explained = 1.0 - (1.0 - _LEAK) * np.exp(took @ np.log1p(-fatal))
         fatal = (ruined_before + refused / explained @ took * fatal) / kernels
     chances: _Row = np.log1p(-fatal)
     return chances
 
 
-def _first_suspicion(cases: Sequence[_Case], columns: Sequence[Column]) -> float:
-    """That of every choice alike, to explain as many refusals as there are."""
+def _prior_failure(cases: Sequence[_Case], columns: Sequence[Column]) -> float:
+    """Probability of every choice alike that explains as many refusals as there are."""
     share = (0.5 + sum(case.refused for case in cases)) / (1.0 + len(cases))
     decisions = len({name for name, _ in columns})
     return float(1.0 - (1.0 - share) ** (1.0 / max(1, decisions)))

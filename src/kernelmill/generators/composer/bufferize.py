@@ -1,4 +1,4 @@
-"""Which values of a graph get memory of their own, and in what order they are made."""
+"""Bufferization: the values that get memory of their own, in the order of their kernels."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from kernelmill.generators.composer.lowering import Lowering
 from kernelmill.generators.composer.values import Buffer, Contract, Literal, Map, Value, View
 
 
-class Storing(ABC):
+class Bufferizer(ABC):
     """Everything there is to make of one graph under one plan.
 
     A subclass writes kernels. What it says is unfit for the kernel at hand is stored before.

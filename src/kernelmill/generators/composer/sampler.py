@@ -1,8 +1,7 @@
-"""Which decisions to take: what is shown is evidence of what each choice is worth.
+"""Thompson sampler of decisions, from the failure model and the cost model.
 
-Two questions are asked of every choice: does a kernel pass with it (`suspicion`), and how fast is
-it then (`speed`). The choices are drawn from what is believed: where much is known the best is
-taken, where little is known every choice gets its chance.
+Where much is known about a choice the best is taken. Where little is known every choice gets its
+chance.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,44 +10,42 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from kernelmill.generators.composer.cost_model import CostModel, fit_cost_model
 from kernelmill.generators.composer.decisions import Column
-from kernelmill.generators.composer.speed import Speed, expect
-from kernelmill.generators.composer.suspicion import passing
+from kernelmill.generators.composer.failure_model import fit_failure_model
 from kernelmill.generators.composer.tried import Tried
 from kernelmill.records.decisions import Choices, Decisions, is_open
 from kernelmill.records.proposal import REFUSED, Proposal, Stage
 
 _Row = npt.NDArray[np.floating]
 
-_SHUNNED = 4.0
-"""How often the chance to pass counts: an attempt that is refused teaches nothing about speed."""
-_DRAFTED = 40.0
-"""How much more often in a draft, which has nothing to lose but its chance to pass, where all that
-is shown was refused."""
-_DRAWS = 20
-_BLIND_DRAWS = 100
+_CAUTION = 4.0
+"""Weight of the probability to pass: an attempt that is refused teaches nothing about speed."""
+_DRAFT_CAUTION = 40.0
+"""Further weight in a draft where all hints were refused: it has nothing else to lose."""
+_SAMPLES = 20
+_BLIND_SAMPLES = 100
 
 
-class _Belief(NamedTuple):
+class _Posterior(NamedTuple):
     columns: Sequence[Column]
-    speed: Speed
+    cost: CostModel
     passing: _Row
-    """The logarithm of each choice's chance to."""
+    """The logarithm of the probability that a kernel passes with a choice."""
     caution: float
-    """How often that counts."""
+    """Weight of that against speed."""
 
-    def draw(self, dice: np.random.Generator | None) -> "_Lot":
-        """By one lot, or by the mean without dice."""
-        worths = self.speed.draw(dice) + self.caution * self.passing
-        return _Lot(dict(zip(self.columns, worths.tolist(), strict=True)))
+    def sample(self, rng: np.random.Generator | None) -> "_Sample":
+        """One sample; the mean without a generator."""
+        worths = self.cost.sample(rng) + self.caution * self.passing
+        return _Sample(dict(zip(self.columns, worths.tolist(), strict=True)))
 
 
-class _Lot(NamedTuple):
+class _Sample(NamedTuple):
     worths: Mapping[Column, float]
-    """Of each choice."""
 
     def best(self) -> Decisions:
-        """The best choices; the usual where it is even."""
+        """The best choices; the default where it is even."""
         best: dict[str, Column] = {}
         for column, worth in self.worths.items():
             if column[0] not in best or worth > self.worths[best[column[0]]]:
@@ -71,25 +68,25 @@ class _Lot(NamedTuple):
 def choose(proposal: Proposal, choices: Choices, tried: Tried, cold: bool = False) -> Decisions:
     """A choice for every open decision; the same again for the same proposal.
 
-    Whoever is `cold` does not know what is usual.
+    A `cold` sampler does not know the defaults.
     """
     solution = _solution(proposal, choices, tried)
     if solution is not None:
         return solution
-    belief = _believe(proposal, choices, cold)
+    posterior = _fit(proposal, choices, cold)
     if proposal.seed == 0:
-        lot = belief.draw(None)
-        options = (lot.best(), *lot.nearly_best())
-        return next((one for one in options if one not in tried), lot.best())
-    dice = np.random.default_rng(proposal.seed)
-    for _ in range(_DRAWS):
-        lot = belief.draw(dice)
-        if lot.best() not in tried:
-            return lot.best()
-    for nearly in lot.nearly_best():
+        sample = posterior.sample(None)
+        options = (sample.best(), *sample.nearly_best())
+        return next((one for one in options if one not in tried), sample.best())
+    rng = np.random.default_rng(proposal.seed)
+    for _ in range(_SAMPLES):
+        sample = posterior.sample(rng)
+        if sample.best() not in tried:
+            return sample.best()
+    for nearly in sample.nearly_best():
         if nearly not in tried:
             return nearly
-    return _anything_new(choices, tried, dice)
+    return _anything_new(choices, tried, rng)
 
 
 def _solution(proposal: Proposal, choices: Choices, tried: Tried) -> Decisions | None:
@@ -104,30 +101,30 @@ def _solution(proposal: Proposal, choices: Choices, tried: Tried) -> Decisions |
     return None
 
 
-def _believe(proposal: Proposal, choices: Choices, cold: bool) -> _Belief:
+def _fit(proposal: Proposal, choices: Choices, cold: bool) -> _Posterior:
     columns = tuple((name, choice) for name, some in choices.items() for choice in some)
-    usual = np.array([not cold and choices[name][0] == choice for name, choice in columns])
-    return _Belief(
+    defaults = np.array([not cold and choices[name][0] == choice for name, choice in columns])
+    return _Posterior(
         columns,
-        expect(proposal, choices, columns, None if cold else usual),
-        passing(proposal.context, columns, usual),
+        fit_cost_model(proposal, choices, columns, None if cold else defaults),
+        fit_failure_model(proposal.context, columns, defaults),
         _caution(proposal),
     )
 
 
 def _caution(proposal: Proposal) -> float:
     if proposal.stage is not Stage.DRAFT:
-        return _SHUNNED
+        return _CAUTION
     told = [hint.outcome for hint in proposal.context if hint.decisions]
     refused = sum(outcome is not None and outcome <= REFUSED for outcome in told)
-    return _SHUNNED + _DRAFTED * refused / (1 + len(told))
+    return _CAUTION + _DRAFT_CAUTION * refused / (1 + len(told))
 
 
-def _anything_new(choices: Choices, tried: Tried, dice: np.random.Generator) -> Decisions:
-    """By lot among all there is; something tried only where hardly anything else is left."""
+def _anything_new(choices: Choices, tried: Tried, rng: np.random.Generator) -> Decisions:
+    """At random among all there is; something tried only where hardly anything else is left."""
     drawn: Decisions = {}
-    for _ in range(_BLIND_DRAWS):
-        drawn = {name: some[int(dice.integers(len(some)))] for name, some in choices.items()}
+    for _ in range(_BLIND_SAMPLES):
+        drawn = {name: some[int(rng.integers(len(some)))] for name, some in choices.items()}
         if drawn not in tried:
             break
     return drawn

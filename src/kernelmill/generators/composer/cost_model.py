@@ -1,7 +1,7 @@
-"""How fast a kernel is with each choice.
+"""Bayesian linear model of how much each choice changes a kernel's speed.
 
-The logarithm of a kernel's speed is taken to be a sum over its choices and a level of its task, and
-every hint about a kernel that passed observes a part of that sum.
+The logarithm of the speed is a sum over the choices and a level of the task. Every hint about a
+kernel that passed observes a part of that sum.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,26 +16,26 @@ from kernelmill.records.proposal import REFUSED, Hint, Proposal
 
 _Row = npt.NDArray[np.floating]
 
-_SPREAD = 0.5
-"""How much a choice may matter before anything is known: a factor of e to this."""
-_USUAL = 0.6
-"""What the usual choice has in advance, ..."""
-_USUAL_SPREAD = 0.25
-"""... for somebody who knows what is usual and expects less of the others."""
+_COLD_DEVIATION = 0.5
+"""Prior standard deviation of a choice's effect, where the defaults are unknown."""
+_DEFAULT_MEAN = 0.6
+"""Prior mean of the effect of a default."""
+_DEVIATION = 0.25
+"""Prior standard deviation of a choice's effect, where the defaults are known."""
 _OWN_NOISE = 0.15
-"""How far an attempt on this very task may be from the sum of its choices."""
+"""Standard deviation of an attempt on this task around the sum of its choices."""
 _FOREIGN_NOISE = 1.0
-"""The same for what was learned elsewhere."""
-_LEVEL_SPREAD = 1.0
-"""How different tasks are, whatever is chosen."""
+"""Standard deviation of what was learned on other tasks."""
+_LEVEL_DEVIATION = 1.0
+"""Prior standard deviation of a task's level."""
 _OWN = ""
 """The name of this task among those with a level."""
-_CERTAIN = 0.96
-"""An outcome is taken for this at most: a factor of about seven."""
+_LARGEST_OUTCOME = 0.96
+"""Outcomes are clipped to this, a factor of about seven."""
 
 
-class _Places(NamedTuple):
-    """In which column of the model what stands."""
+class _Columns(NamedTuple):
+    """Columns of the design matrix."""
 
     choices: Mapping[Column, int]
     levels: Mapping[str, int]
@@ -46,45 +46,45 @@ class _Places(NamedTuple):
         return len(self.choices) + len(self.levels)
 
 
-class Speed(NamedTuple):
-    """What is believed of the choices' parts in it, and behind them of the levels."""
+class CostModel(NamedTuple):
+    """Posterior of the effects of the choices, and behind them of the levels."""
 
     choices: int
     mean: _Row
     root: _Row
-    """A matrix that makes independent lots into lots of this belief."""
+    """A matrix whose product with its transpose is the covariance."""
 
-    def draw(self, dice: np.random.Generator | None) -> _Row:
-        """The part of each choice by one lot, or the mean without dice."""
-        lots = 0.0 if dice is None else self.root @ dice.standard_normal(self.mean.size)
-        return (self.mean + lots)[: self.choices]
+    def sample(self, rng: np.random.Generator | None) -> _Row:
+        """The effect of each choice from one sample; the mean without a generator."""
+        noise = 0.0 if rng is None else self.root @ rng.standard_normal(self.mean.size)
+        return (self.mean + noise)[: self.choices]
 
 
-def expect(
-    proposal: Proposal, choices: Choices, columns: Sequence[Column], usual: _Row | None
-) -> Speed:
-    """The posterior of a linear model with normal noise; `usual` is None for who is cold."""
+def fit_cost_model(
+    proposal: Proposal, choices: Choices, columns: Sequence[Column], defaults: _Row | None
+) -> CostModel:
+    """The posterior, given the hints of a proposal. `defaults` marks columns; None if unknown."""
     levels = {_OWN: len(columns)}
     for hint in proposal.context:
         levels.setdefault(hint.level_of, len(columns) + len(levels))
-    spread = _SPREAD if usual is None else _USUAL_SPREAD
-    before = np.zeros(len(columns) + len(levels))
-    if usual is not None:
-        before[: len(columns)] = _USUAL * usual
-    deviations = [spread] * len(columns) + [_LEVEL_SPREAD] * len(levels)
+    deviation = _COLD_DEVIATION if defaults is None else _DEVIATION
+    prior = np.zeros(len(columns) + len(levels))
+    if defaults is not None:
+        prior[: len(columns)] = _DEFAULT_MEAN * defaults
+    deviations = [deviation] * len(columns) + [_LEVEL_DEVIATION] * len(levels)
     precision = np.diag(np.power(deviations, -2.0))
-    weighted = precision @ before
-    places = _Places({column: index for index, column in enumerate(columns)}, levels)
+    weighted = precision @ prior
+    places = _Columns({column: index for index, column in enumerate(columns)}, levels)
     for hint in proposal.context:
         if hint.outcome is None or hint.outcome <= REFUSED:
             continue
         row, noise = _observed(hint, _at_hand(proposal), choices, places)
         if row.any():
-            observed = np.arctanh(np.clip(hint.outcome, -_CERTAIN, _CERTAIN))
+            observed = np.arctanh(np.clip(hint.outcome, -_LARGEST_OUTCOME, _LARGEST_OUTCOME))
             precision += np.outer(row, row) / noise**2
             weighted += row * observed / noise**2
     mean = np.linalg.solve(precision, weighted)
-    return Speed(len(columns), mean, np.linalg.inv(np.linalg.cholesky(precision)).T)
+    return CostModel(len(columns), mean, np.linalg.inv(np.linalg.cholesky(precision)).T)
 
 
 def _at_hand(proposal: Proposal) -> Decisions:
@@ -93,7 +93,7 @@ def _at_hand(proposal: Proposal) -> Decisions:
 
 
 def _observed(
-    hint: Hint, at_hand: Decisions, choices: Choices, places: _Places
+    hint: Hint, at_hand: Decisions, choices: Choices, places: _Columns
 ) -> tuple[_Row, float]:
     """What a hint is a measurement of, and how exact it is.
 

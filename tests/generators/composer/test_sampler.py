@@ -7,8 +7,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelmill.generators.composer import choosing
-from kernelmill.generators.composer.decisions import CATALOGUE, Plan, usual
+from kernelmill.generators.composer import sampler
+from kernelmill.generators.composer.decisions import CATALOGUE, Plan, defaults
 from kernelmill.generators.composer.tried import Tried
 from kernelmill.records.decisions import Choices, Decisions
 from kernelmill.records.proposal import REFUSED, Hint, Parent, Proposal, Stage
@@ -28,7 +28,7 @@ def propose(seed: int, *context: Hint, start: Decisions | None = None) -> Propos
 
 
 def choose(proposal: Proposal, choices: Choices, cold: bool = False) -> Decisions:
-    return choosing.choose(proposal, choices, Tried(proposal, code_of), cold)
+    return sampler.choose(proposal, choices, Tried(proposal, code_of), cold)
 
 
 def hint(outcome: float, item: int | None = None, **decisions: bool | int | str) -> Hint:
@@ -44,12 +44,12 @@ def test_every_choice_is_one_of_those_there_are(seed: int, cold: bool) -> None:
 
 
 def test_without_lots_the_usual_is_chosen() -> None:
-    assert choose(propose(0), OPEN) == {name: usual()[name] for name in OPEN}
+    assert choose(propose(0), OPEN) == {name: defaults()[name] for name in OPEN}
 
 
 def test_without_lots_enough_evidence_outweighs_custom() -> None:
     shown = [hint(0.9, 7, lanes=16), hint(-0.9, 8, lanes=64)]
-    assert choose(propose(0, *shown), OPEN)["lanes"] == usual()["lanes"]
+    assert choose(propose(0, *shown), OPEN)["lanes"] == defaults()["lanes"]
     assert choose(propose(0, *shown * 3), OPEN)["lanes"] == 16
 
 
@@ -67,7 +67,7 @@ def test_what_worked_elsewhere_is_taken_over_more_often_than_not() -> None:
 
 def test_a_slow_task_elsewhere_says_little_against_the_usual() -> None:
     """All of its choices were the usual ones; it may be slow whatever is chosen."""
-    usually: Decisions = {name: usual()[name] for name in OPEN}
+    usually: Decisions = {name: defaults()[name] for name in OPEN}
     slow = Hint("trace", "", 7, usually, math.tanh(math.log(0.38)), level_of="other/slow")
     fast = Hint("trace", "", 8, usually, math.tanh(math.log(6.27)), level_of="other/fast")
     assert choose(propose(0, slow, slow, fast), OPEN) == usually
@@ -75,7 +75,7 @@ def test_a_slow_task_elsewhere_says_little_against_the_usual() -> None:
 
 def test_two_kernels_of_a_task_elsewhere_tell_which_choice_it_was() -> None:
     def elsewhere(ratio: float, lanes: int) -> Hint:
-        shown: Decisions = {**usual(), "lanes": lanes}
+        shown: Decisions = {**defaults(), "lanes": lanes}
         opened: Decisions = {name: shown[name] for name in OPEN}
         outcome = math.tanh(math.log(ratio))
         return Hint("trace", "", int(ratio * 10), opened, outcome, level_of="other/task")
@@ -120,7 +120,7 @@ def test_what_makes_no_difference_here_is_not_decided(seed: int) -> None:
 
 @given(seeds, st.booleans())
 def test_what_was_tried_is_not_tried_again(seed: int, cold: bool) -> None:
-    before: Decisions = {name: usual()[name] for name in OPEN}
+    before: Decisions = {name: defaults()[name] for name in OPEN}
     chosen = choose(propose(seed, hint(-1.0, **before)), OPEN, cold)
     assert chosen != before
 
@@ -130,14 +130,14 @@ def test_what_comes_to_the_same_code_is_not_tried_again(seed: int) -> None:
     def without_lanes(decisions: Decisions) -> str:
         return code_of({name: choice for name, choice in decisions.items() if name != "lanes"})
 
-    before: Decisions = {name: usual()[name] for name in OPEN}
+    before: Decisions = {name: defaults()[name] for name in OPEN}
     proposal = propose(seed, hint(0.9, **before))
-    chosen = choosing.choose(proposal, OPEN, Tried(proposal, without_lanes))
+    chosen = sampler.choose(proposal, OPEN, Tried(proposal, without_lanes))
     assert without_lanes(chosen) != without_lanes(before)
 
 
 def test_where_much_is_known_what_is_new_is_one_step_away() -> None:
-    best: Decisions = {name: usual()[name] for name in OPEN}
+    best: Decisions = {name: defaults()[name] for name in OPEN}
     shown = [hint(0.95, 7, **{name: best[name]}) for name in OPEN] * 40
     for seed in range(1, 51):
         chosen = choose(propose(seed, *shown, start=best), OPEN)
@@ -145,7 +145,7 @@ def test_where_much_is_known_what_is_new_is_one_step_away() -> None:
 
 
 def test_what_other_tasks_tried_is_not_tried_here() -> None:
-    before: Decisions = {name: usual()[name] for name in OPEN}
+    before: Decisions = {name: defaults()[name] for name in OPEN}
     elsewhere, here = propose(1, hint(0.9, 7, **before)), propose(1, hint(0.9, **before))
     assert before not in Tried(elsewhere, code_of)
     assert before in Tried(here, code_of)
@@ -153,9 +153,9 @@ def test_what_other_tasks_tried_is_not_tried_here() -> None:
 
 
 def test_one_refusal_does_not_turn_against_all_that_is_usual() -> None:
-    refused = hint(REFUSED, None, **{name: usual()[name] for name in OPEN})
+    refused = hint(REFUSED, None, **{name: defaults()[name] for name in OPEN})
     chosen = choose(propose(0, refused), OPEN)
-    assert chosen == {name: usual()[name] for name in OPEN}
+    assert chosen == {name: defaults()[name] for name in OPEN}
 
 
 def test_what_was_refused_alone_is_shunned() -> None:
