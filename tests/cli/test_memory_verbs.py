@@ -14,10 +14,11 @@ from samples import SETTINGS, make_result, new_tasks, observing
 def learned(tmp_path: Path) -> Path:
     with Workspace(tmp_path / "w", create=True) as workspace:
         campaign = workspace.create_campaign(SETTINGS, new_tasks("a"))
+        strategy = ValueDriven("methods=0")
         for ratio in (None, 2.0):
             claim = workspace.claim(campaign, 1)
             assert claim is not None
-            workspace.complete(claim, make_result(ratio, text=str(ratio)), observing(ValueDriven()))
+            workspace.complete(claim, make_result(ratio, text=str(ratio)), observing(strategy))
     return tmp_path / "w"
 
 
