@@ -205,7 +205,7 @@ def attempt_tree(
 def _around_champion(found: list[dict[str, Any]], champion: int | None) -> list[dict[str, Any]]:
     """The champion's nearest ancestors, and the latest attempts."""
     by_id = {row["id"]: row for row in found}
-    kept = {}
+    kept: dict[int, dict[str, Any]] = {}
     while champion is not None and champion in by_id and len(kept) < _MOST_NODES // 2:
         kept[champion] = by_id[champion]
         champion = by_id[champion]["parent"]
