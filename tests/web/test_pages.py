@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("starlette", reason="needs kernelmill[web]")
 
+from kernelmill.web.live import stamp
 from kernelmill.web.reading import PAGE, attempt_tree, side_by_side
 from kernelmill.workspace import Workspace
 from web.filling import HOSTILE, NAMES, attempt, begin, fill, learn
@@ -104,6 +105,15 @@ def test_rows_come_page_by_page(tmp_path: Path) -> None:
     assert 'rel="next"' in first and 'rel="next"' not in second
 
 
+def test_reading_is_no_change(folder: Path, address: str) -> None:
+    before = stamp(folder)
+    get(address, "/campaigns/1")
+    with Workspace(folder) as workspace:
+        workspace.campaigns()
+        assert stamp(folder) == before
+    assert stamp(folder) == before
+
+
 def test_events_tell_of_changes(tmp_path: Path) -> None:
     with Workspace(tmp_path, create=True) as workspace:
         campaign = begin(workspace)
@@ -176,7 +186,8 @@ def test_a_long_line_of_descent_is_drawn(tmp_path: Path) -> None:
                     [number, number, number - 1, first],
                 )
         nodes = attempt_tree(workspace, campaign, 1, 1200)
-        assert 300 < len(nodes) <= 400 and nodes[-1].depth > 300
+        assert len(nodes) == 400 and max(node.depth for node in nodes) >= 199
+        assert [node.id for node in nodes if node.is_champion] == [1200]
     with serving(tmp_path) as url:
         assert get(url, "/campaigns/1/tasks/0").status == 200
 

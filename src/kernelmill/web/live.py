@@ -15,12 +15,16 @@ _SILENT_SECONDS = 15
 
 
 def stamp(folder: Path) -> str:
-    """Identifies the state of the database: every commit changes its file or its log."""
+    """Identifies the state of the database: every commit changes its file or its log.
+
+    An empty log says nothing: whoever reads alone creates one, and removes it.
+    """
     parts = []
     for name in (FILE, f"{FILE}-wal"):
         try:
             state = (folder / name).stat()
-            parts.append(f"{state.st_mtime_ns:x}.{state.st_size:x}")
+            is_empty = state.st_size == 0
+            parts.append("0" if is_empty else f"{state.st_mtime_ns:x}.{state.st_size:x}")
         except OSError:
             parts.append("0")
     return "-".join(parts)

@@ -203,10 +203,10 @@ def attempt_tree(
 
 
 def _around_champion(found: list[dict[str, Any]], champion: int | None) -> list[dict[str, Any]]:
-    """The champion's ancestors, and the latest attempts."""
+    """The champion's nearest ancestors, and the latest attempts."""
     by_id = {row["id"]: row for row in found}
-    kept = {}
-    while champion is not None and champion in by_id:
+    kept: dict[int, dict[str, Any]] = {}
+    while champion is not None and champion in by_id and len(kept) < _MOST_NODES // 2:
         kept[champion] = by_id[champion]
         champion = by_id[champion]["parent"]
     for row in reversed(found):
