@@ -67,6 +67,12 @@ def write_call(name: str, operands: Sequence[Value]) -> str:
     raise UnknownOperation(name)
 
 
+def write_masked_load(operands: Sequence[Value]) -> str:
+    """The load of a loop that the compiler made of a mask that is not a range."""
+    source, target = operands[:2]
+    return f"load_masked(core, {source.view}, {target.view})"
+
+
 def _register(pattern: str) -> Callable[[CallWriter], CallWriter]:
     def add(write: CallWriter) -> CallWriter:
         _PATTERNS.append((re.compile(pattern.replace("TYPE", f"(?:{_TYPES})")), write))

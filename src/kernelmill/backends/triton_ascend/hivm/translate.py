@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kernelmill.backends.triton_ascend.hivm.affine import AffineExpression
-from kernelmill.backends.triton_ascend.hivm.library import Value, write_call
+from kernelmill.backends.triton_ascend.hivm.library import Value, write_call, write_masked_load
 
 _MEMREF = re.compile(
     r"memref<((?:[0-9?]+x)*)(\w+)(?:, strided<\[([^\]]*)\](?:, offset: ([0-9?]+))?>)?"
@@ -119,6 +119,21 @@ class _Function(NamedTuple):
     lines: list[str]
 
 
+def _masked_lines(lines: Sequence[str]) -> set[int]:
+    """Numbers of lines in loops that the compiler made of masks that are not ranges."""
+    found: set[int] = set()
+    opened: list[int] = []
+    for number, line in enumerate(lines):
+        text = line.strip()
+        if text.startswith("}") and opened:
+            begin = opened.pop()
+            if "ExtractedLoadOrStore" in text:
+                found.update(range(begin, number))
+        if text.endswith("{"):
+            opened.append(number)
+    return found
+
+
 def _core_of(function: _Function) -> str:
     core = re.search(r"func_core_type<(\w+)>", function.attributes)
     return core[1] if core else "AIV"
@@ -169,10 +184,14 @@ class _Body:
         self._maps = maps
         self._regions: list[_Region] = []
         self._scalars = 0
+        self._masked = False
+        """Whether this line is in a loop of loads that ignore their mask."""
         self._types = dict(function.types)
         for number, parameter in enumerate(function.parameters):
             self._take_argument(number, parameter)
-        for line in function.lines:
+        masked = _masked_lines(function.lines)
+        for number, line in enumerate(function.lines):
+            self._masked = number in masked
             self._add(line)
 
     def text(self, core: str) -> str:
@@ -493,7 +512,9 @@ class _Body:
         parts = _matched(r"(?:func\.)?call @(\w+)\((.*?)\) :", text)
         operands = [Value(name, self._types[name]) for name in _values(parts[2])]
         self._charge()
-        self._emit(f"{write_call(parts[1], operands)};", scalar=False)
+        ignores_mask = self._masked and parts[1].startswith("load_gm_to_ubuf")
+        call = write_masked_load(operands) if ignores_mask else write_call(parts[1], operands)
+        self._emit(f"{call};", scalar=False)
 
     def _close(self, has_else: bool) -> None:
         self._charge()

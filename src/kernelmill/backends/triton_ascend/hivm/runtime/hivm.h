@@ -115,6 +115,8 @@ View collapse_view(const View *view, int groups, const int *sizes);
 View expand_view(const View *view, int rank, const int64_t *shape, const int *group_of);
 void demand_inside(Core *core, const View *view);
 int64_t elements(const View *view);
+int64_t place(const View *view, int64_t number);
+void load_masked(Core *core, const View *source, const View *target);
 int64_t bytes_of(const View *view);
 int64_t contiguous_runs(const View *view);
 double load_real(Core *core, const View *view, const int64_t *index);

@@ -55,6 +55,41 @@ void demand_inside(Core *core, const View *view) {
              (long long)last, view->memory->name, (long long)size);
 }
 
+/* Where the element with this number lies, in row-major order. */
+int64_t place(const View *view, int64_t number) {
+    int64_t at = view->offset;
+    for (int d = view->rank - 1; d >= 0; d--) {
+        at += number % view->shape[d] * view->strides[d];
+        number /= view->shape[d];
+    }
+    return at;
+}
+
+/* Loads an element in a loop that the compiler made of a mask that is no range: it loads masked-off
+ * elements too, and then selects by the mask. What lies outside of a tensor is not-a-number. */
+static void load_masked_element(Core *core, const View *source, int64_t from, const View *target, int64_t to) {
+    bool inside = from >= 0 && from < capacity(source);
+    float real = NAN;
+    int64_t whole = -1;
+    core->outside += !inside;
+    if (is_real(target->dtype)) {
+        if (inside) read_reals(source, from, 1, 1, &real);
+        write_reals(target, to, 1, 1, &real);
+    } else {
+        if (inside) read_wholes(source, from, 1, 1, &whole);
+        write_wholes(target, to, 1, 1, &whole);
+    }
+}
+
+void load_masked(Core *core, const View *source, const View *target) {
+    demand_inside(core, target);
+    int64_t count = elements(target);
+    if (elements(source) != count) fail(core, UNSUPPORTED, "a load of other sizes");
+    for (int64_t i = 0; i < count; i++) load_masked_element(core, source, place(source, i), target, place(target, i));
+    core->bytes += bytes_of(source);
+    copy_work(core, PIPE_MTE2, bytes_of(source), contiguous_runs(source));
+}
+
 View local_view(Core *core, int space, int dtype, int64_t address, int rank, const int64_t *shape,
                 const int64_t *strides) {
     int64_t begin = dtype == I1 ? 8 * address : address / ITEM_BYTES[dtype];

@@ -26,16 +26,6 @@ static Split split_axes(Core *core, unsigned axes, const View *source, const Vie
     return split;
 }
 
-/* Where the element with this number lies, in row-major order. */
-static int64_t place(const View *view, int64_t number) {
-    int64_t at = view->offset;
-    for (int d = view->rank - 1; d >= 0; d--) {
-        at += number % view->shape[d] * view->strides[d];
-        number /= view->shape[d];
-    }
-    return at;
-}
-
 /* The innermost dimension with more than one element: its rows have one stride. */
 static int row_axis(const View *view) {
     int d = view->rank - 1;
