@@ -6,6 +6,7 @@ from typing import Any
 import sympy
 import torch
 from torch.export import ExportedProgram
+from torch.utils._sympy.functions import Max, Min
 
 _LEAST = 2
 """Export takes every size for 2 at least, which no kernel relies on."""
@@ -40,17 +41,25 @@ def _ranges(program: ExportedProgram) -> Iterator[Any]:
 
 
 def _guards(program: ExportedProgram) -> Iterator[Any]:
-    """Divisibility and sizes that must agree.
+    """Divisibility, sizes that must agree, and sizes of which one must not exceed the other.
 
-    Of inequalities, ranges tell those of one symbol; and that two sizes differ is never needed:
-    export asks it to tell one element from several.
+    Ranges tell the inequalities of one symbol. That two sizes differ is never needed, nor anything
+    about products of sizes: export asks that of strides, to tell one element from several.
     """
     environment = _environment(program)
     for guard in environment.guards if environment is not None else ():
         one = environment.replace(guard.expr)
+        if one.has(Max, Min):
+            continue
         inequality = isinstance(one, sympy.Ge | sympy.Gt | sympy.Le | sympy.Lt)
-        if isinstance(one, sympy.Eq) or (inequality and len(one.free_symbols) > 1):
+        if isinstance(one, sympy.Eq) or (inequality and _compares_sizes(one)):
             yield one
+
+
+def _compares_sizes(inequality: Any) -> bool:
+    difference, symbols = inequality.lhs - inequality.rhs, inequality.free_symbols
+    linear = difference.is_polynomial(*symbols)
+    return len(symbols) > 1 and linear and sympy.total_degree(difference, *symbols) == 1
 
 
 def _attention(program: ExportedProgram) -> Iterator[Any]:
