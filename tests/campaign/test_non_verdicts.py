@@ -152,6 +152,11 @@ def run(
     return campaign
 
 
+def briefly() -> RunLimits:
+    """An endpoint that does not answer is asked again, until the time is up."""
+    return RunLimits(max_minutes=0.02, pauses=(0.01,))
+
+
 def asking(server: Server, prompt_tokens: int = 24_000) -> ModelGenerator:
     generator = ModelGenerator()
     model = Model("m", "openai", server.address, max_tokens=1000, price=Price(10.0, 100.0))
@@ -190,9 +195,10 @@ def test_only_verdicts_teach(judge: Judge, tasks: Path) -> None:
     for name, behaviour in NON_ANSWERS.items():
         with serving() as server:
             server.otherwise = behaviour
-            campaign = run(judge, workspace, task, asking(server))
-        (attempt,) = workspace.attempts(campaign, 1)
-        assert attempt.state is State.DECLINED, name
+            campaign = run(judge, workspace, task, asking(server), briefly)
+            assert server.asked, name
+        attempts = workspace.attempts(campaign, 1)  # none where nothing was answered
+        assert all(attempt.state is State.DECLINED for attempt in attempts), name
         assert learned(workspace) == before, name
 
     with serving() as server:
