@@ -58,7 +58,6 @@ class MemoryRegion(NamedTuple):
     """Which file it is, whatever it is called; 0 for memory that belongs to none."""
     offset: int
     """Where in the file it begins."""
-    writable: bool
 
 
 class _Activity(NamedTuple):
@@ -206,7 +205,6 @@ class ConfinedProcess(ABC):
                             device=device,
                             inode=int(inode),
                             offset=int(offset, 16),
-                            writable="w" in rights,
                         )
                         found.append(region)
         except OSError:

@@ -30,7 +30,7 @@ from kernelmill.generators.composer.graph import Extent, Graph
 from kernelmill.generators.composer.trace import trace_model
 from kernelmill.records.decisions import Choice
 from kernelmill.records.proposal import Proposal, Stage
-from kernelmill.records.task import Task, Variant
+from kernelmill.records.task import Task, Variant, tensor_specs
 from kernelmill.tasks import load_suite
 from kernelmill.tensors.torch_side import describe_value
 from samples import make_task
@@ -126,7 +126,8 @@ def trace(case: Case) -> Graph:
 
 def compose(case: Case, graph: Graph) -> str:
     variant = Variant({}, describe_value(_inputs(case.shapes[0], 0), []), (), False)
-    task = Task("t", "", "", "", "cpu", (variant,), (), (), {}, (), 0)
+    state = {name: tensor_specs([one])[0] for name, one in case.model.state_dict().items()}
+    task = Task("t", "", "", "", "cpu", (variant,), (), (), state, (), 0)
     return PallasProgram(graph, Plan(case.decisions, CATALOGUE)).files(task)["model.py"]
 
 

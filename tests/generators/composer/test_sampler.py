@@ -155,7 +155,7 @@ def test_what_other_tasks_tried_is_not_tried_here() -> None:
 def test_one_refusal_does_not_turn_against_all_that_is_usual() -> None:
     refused = hint(REFUSED, None, **{name: defaults()[name] for name in OPEN})
     chosen = choose(propose(0, refused), OPEN)
-    assert chosen == {name: defaults()[name] for name in OPEN}
+    assert sum(chosen[name] != defaults()[name] for name in OPEN) <= 1, "not the very same again"
 
 
 def test_what_was_refused_alone_is_shunned() -> None:

@@ -4,7 +4,10 @@ What a call leaves there could decide what a later call does, however long after
 """
 
 from collections.abc import Mapping
-from itertools import pairwise
+from io import BytesIO
+
+from elftools.elf.constants import P_FLAGS
+from elftools.elf.elffile import ELFFile
 
 from kernelmill.sandbox import ConfinedProcess
 
@@ -28,16 +31,17 @@ class KeptState:
 
 
 def _variables(process: ConfinedProcess, artefacts: Mapping[str, bytes]) -> list[tuple[int, int]]:
-    """Writable regions of the libraries, and the anonymous memory right behind one, which holds
-    the variables that begin at zero."""
-    regions = process.regions()
-    own = [region.path.rpartition("/")[2] in artefacts for region in regions]
-    for number, (before, region) in enumerate(pairwise(regions), 1):
-        if own[number - 1] and not region.path and region.start == before.end:
-            own[number] = True
-    spans = [
-        (region.start, region.end - region.start)
-        for region, is_own in zip(regions, own, strict=True)
-        if is_own and region.writable
-    ]
+    """Where the variables of the libraries are: what each maps for writing, by its own headers.
+
+    The memory map alone does not tell: other memory may lie right behind a library.
+    """
+    spans = []
+    for region in process.regions():
+        name = region.path.rpartition("/")[2]
+        if region.offset == 0 and name in artefacts:
+            spans += [
+                (region.start + segment["p_vaddr"], segment["p_memsz"])
+                for segment in ELFFile(BytesIO(artefacts[name])).iter_segments("PT_LOAD")
+                if segment["p_flags"] & P_FLAGS.PF_W
+            ]
     return spans if sum(size for _, size in spans) <= _MOST_BYTES else []

@@ -5,6 +5,7 @@ inside the sandbox can hide code from it: addresses, processor times and the fil
 come from the operating system.
 """
 
+import math
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -24,6 +25,7 @@ _ENOUGH_SAMPLES = 24
 """Number of threads of any kind that does: a kernel may spend its time in memcpy."""
 _UNSEEN = 3.0
 """What was in none of n samples is in less than this many n-th of the time, at 95%."""
+_CONFIDENCE = 1.64
 _PROCESS_CLOCK = 2
 
 Owner = Literal["kernel", "foreign", "neutral"]
@@ -114,7 +116,7 @@ class Sampler:
 
     def profile(self) -> Profile:
         total = max(1, self._found.total())
-        foreign = self._found["foreign"] / total
+        foreign = _least_share(self._found["foreign"], total)
         return Profile(
             looks=self.looks,
             kernel=self._found["kernel"] / total,
@@ -148,6 +150,13 @@ class Sampler:
             return False
         code = built[region.offset : region.offset + region.end - region.start]
         return bool(code) and process.read([(region.start, len(code))]).tobytes() == code
+
+
+def _least_share(found: int, looks: int) -> float:
+    """The share that so many of these looks prove, at 95%: one of two proves next to nothing."""
+    share, spread = found / looks, _CONFIDENCE**2 / looks
+    deviation = _CONFIDENCE * math.sqrt(share * (1 - share) / looks + spread / (4 * looks))
+    return max(0.0, (share + spread / 2 - deviation) / (1 + spread))
 
 
 def _processor_time(pid: int) -> int:
