@@ -11,6 +11,8 @@ _M_MMAP_MAX, _M_TRIM_THRESHOLD = -4, -1
 _MADV_POPULATE_WRITE = 23
 _PADDING = 1 << 14
 """Bytes around an allocation that the allocator may take for alignment."""
+_RUBBISH = 0xFF
+"""A byte whose repetition is NaN: what a call does not write must not look like zeros."""
 _libc = ctypes.CDLL(None)
 _libc.malloc.restype = ctypes.c_void_p
 _libc.malloc.argtypes = [ctypes.c_size_t]
@@ -44,4 +46,5 @@ def populate(size: int, blocks: int) -> None:
     start = -(-address // mmap.PAGESIZE) * mmap.PAGESIZE
     length = (address + whole - start) // mmap.PAGESIZE * mmap.PAGESIZE
     _libc.madvise(start, length, _MADV_POPULATE_WRITE)
+    ctypes.memset(address, _RUBBISH, whole)
     _libc.free(address)
