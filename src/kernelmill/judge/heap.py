@@ -6,13 +6,13 @@ user's long-lived program has had them for long.
 
 import ctypes
 import mmap
+import os
 
 _M_MMAP_MAX, _M_TRIM_THRESHOLD = -4, -1
 _MADV_POPULATE_WRITE = 23
 _PADDING = 1 << 14
 """Bytes around an allocation that the allocator may take for alignment."""
-_RUBBISH = 0xFF
-"""A byte whose repetition is NaN: what a call does not write must not look like zeros."""
+_LINE_BYTES, _LINES = 64, 1024
 _libc = ctypes.CDLL(None)
 _libc.malloc.restype = ctypes.c_void_p
 _libc.malloc.argtypes = [ctypes.c_size_t]
@@ -46,5 +46,13 @@ def populate(size: int, blocks: int) -> None:
     start = -(-address // mmap.PAGESIZE) * mmap.PAGESIZE
     length = (address + whole - start) // mmap.PAGESIZE * mmap.PAGESIZE
     _libc.madvise(start, length, _MADV_POPULATE_WRITE)
-    ctypes.memset(address, _RUBBISH, whole)
+    _fill_with_rubbish(address, whole)
     _libc.free(address)
+
+
+def _fill_with_rubbish(address: int, size: int) -> None:
+    """Lines of zeros and of NaN by chance: it may look like an old answer, and must not be one."""
+    coins = os.urandom(_LINES)
+    pattern = b"".join((b"\xff" if coin % 4 == 0 else b"\0") * _LINE_BYTES for coin in coins)
+    for start in range(0, size, len(pattern)):
+        ctypes.memmove(address + start, pattern, min(len(pattern), size - start))
