@@ -117,10 +117,18 @@ def test_a_broken_promise_is_refused(judge: Judge, tmp_path: Path, domain: str, 
 
 
 @pytest.mark.isolation
-def test_signs_are_kept_where_the_reference_needs_them(judge: Judge, tmp_path: Path) -> None:
-    text = TASK.replace("2 * x", "torch.log(x)").replace(
-        "torch.randn(rows", "0.1 + torch.rand(rows"
-    )
+@pytest.mark.parametrize(
+    ("formula", "promise"),
+    [
+        ("torch.log(x)", "positive"),
+        ("1 / (torch.sqrt(x) + 1e-6)", "nonnegative"),
+    ],
+)
+def test_signs_are_kept_where_the_reference_needs_them(
+    judge: Judge, tmp_path: Path, formula: str, promise: str
+) -> None:
+    """And no more than it needs: a guard against zeros is tried with zeros."""
+    text = TASK.replace("2 * x", formula).replace("torch.randn(rows", "0.1 + torch.rand(rows")
     task = judge.describe(_file(tmp_path, text))
-    assert task.promises == (("positive",),)
+    assert task.promises == ((promise,),)
     assert set(BASIC) - {"hollow"} <= set(task.distributions)

@@ -30,7 +30,7 @@ class Address(NamedTuple):
 
 
 class BoundServer(NamedTuple):
-    """A server whose port is taken; it answers once it runs."""
+    """A server whose port is taken: who connects now is answered once it runs."""
 
     address: Address
     server: uvicorn.Server
@@ -54,6 +54,7 @@ def bind(app: Starlette, host: str, port: int) -> BoundServer:
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((host.strip("[]"), port))
+        bound.listen()
     except OSError as error:
         bound.close()
         raise UsageError(f"cannot listen on {host}:{port}: {error.strerror}") from error

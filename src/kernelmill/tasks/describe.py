@@ -139,17 +139,22 @@ def _promises(module: TaskModule) -> tuple[Promises, ...]:
 
 
 def _signs(probe: Probe, promises: tuple[Promises, ...]) -> tuple[Promises, ...]:
-    """Add that a tensor is positive, where the reference is not finite with other signs."""
-    inputs = probe.inputs("plain", _SEED)
+    """Add that a tensor is nonnegative where the reference is not finite with other signs, and that
+    it is positive where the reference is not finite with zeros either."""
     tensors: list[torch.Tensor] = []
-    node = describe_value(inputs, tensors)
+    node = describe_value(probe.inputs("plain", _SEED), tensors)
+
+    def is_finite_with(index: int, tensor: torch.Tensor) -> bool:
+        return probe.is_finite(
+            restore_value(node, [*tensors[:index], tensor, *tensors[index + 1 :]])
+        )
+
     found = []
     for index, (tensor, words) in enumerate(zip(tensors, promises, strict=True)):
         eligible = tensor.is_floating_point() and not words and tensor.numel()
-        if eligible and bool((tensor >= 0).all()):
-            given = [*tensors[:index], -tensor, *tensors[index + 1 :]]
-            if not probe.is_finite(restore_value(node, given)):
-                words = ("positive" if bool((tensor > 0).all()) else "nonnegative",)
+        if eligible and bool((tensor >= 0).all()) and not is_finite_with(index, -tensor):
+            needs_more = bool((tensor > 0).all()) and not is_finite_with(index, 0 * tensor)
+            words = ("positive" if needs_more else "nonnegative",)
         found.append(words)
     return tuple(found)
 
