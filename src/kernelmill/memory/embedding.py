@@ -96,5 +96,7 @@ def _unit(rows: Vectors) -> Vectors:
 def _wordllama_folder() -> Path:
     spec = find_spec("wordllama")
     if spec is None or spec.origin is None:
-        raise UsageError("wordllama is not installed: pip install 'kernelmill[embeddings]'")
+        raise UsageError(
+            "wordllama is not installed: pip install -e '.[embeddings]' in the checkout"
+        )
     return Path(spec.origin).parent

@@ -30,8 +30,6 @@ _STOP_POLL_SECONDS = 5e-5
 _REMAINDER_SECONDS = 1.0
 """Time-out for the remainder of an answer whose first byte has arrived."""
 _LAST_LINE_CHARACTERS = 500
-_POISON = 0xFF
-"""A byte whose repetition is NaN in every floating-point type."""
 _SECCOMP_FILTERS = "Seccomp_filters:"
 
 
@@ -157,13 +155,6 @@ class ConfinedProcess(ABC):
         """Bytes of the process's memory, as (address, length) spans, taken without its help."""
         try:
             return syscalls.read_memory(self.pid, spans)
-        except OSError as error:
-            raise SandboxProtocolError(f"its answer is not in its memory: {error}") from error
-
-    def poison(self, spans: list[tuple[int, int]]) -> None:
-        """Overwrite (address, length) spans of its memory with NaNs."""
-        try:
-            syscalls.fill_memory(self.pid, spans, _POISON)
         except OSError as error:
             raise SandboxProtocolError(f"its answer is not in its memory: {error}") from error
 

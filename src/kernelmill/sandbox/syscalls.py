@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.process_vm_readv.restype = ctypes.c_ssize_t
-_libc.process_vm_writev.restype = ctypes.c_ssize_t
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWUTS = 0x04000000
@@ -98,20 +97,6 @@ def read_memory(pid: int, spans: Sequence[tuple[int, int]]) -> npt.NDArray[np.ui
             raise OSError(14, f"only {count} of {expected} bytes are mapped in process {pid}")
         target += expected
     return result
-
-
-def fill_memory(pid: int, spans: Sequence[tuple[int, int]], byte: int) -> None:
-    """Overwrite (address, length) spans of another process's memory with one byte."""
-    table = _vectors(spans)
-    for first in range(0, len(table), _MOST_VECTORS):
-        part = table[first : first + _MOST_VECTORS]
-        fill = np.full(int(part[:, 1].sum()), byte, np.uint8)
-        local = _IoVector(fill.ctypes.data, fill.size)
-        count = _libc.process_vm_writev(
-            pid, ctypes.byref(local), ctypes.c_ulong(1), ctypes.c_void_p(part.ctypes.data),
-            ctypes.c_ulong(len(part)), ctypes.c_ulong(0),
-        )  # fmt: skip
-        check_result(count, "process_vm_writev")
 
 
 def _vectors(spans: Sequence[tuple[int, int]]) -> npt.NDArray[np.uint64]:
