@@ -102,7 +102,7 @@ def audit_command(workspace: WorkspaceOption = DEFAULT_WORKSPACE, json: JsonOpti
 
 
 @memory_app.command("prune")
-def prune_command(workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> None:
+def prune_items(workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> None:
     """Remove duplicates and harmful items, and list what was removed."""
     with Workspace(workspace) as opened, opened.writing() as transaction:
         _print_findings(prune_memory(Memory(transaction)), "nothing to remove")

@@ -37,7 +37,7 @@ def size_command(workspace: WorkspaceOption = DEFAULT_WORKSPACE, json: JsonOptio
 
 
 @workspace_app.command("prune")
-def prune_command(
+def prune_workspace(
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     campaign: CampaignOption = None,
     champions: Annotated[

@@ -2,6 +2,7 @@
 
 from kernelmill.mcp.agent_campaign import AgentCampaign, Submission
 from kernelmill.mcp.results import (
+    AgentTask,
     AttemptLine,
     BestText,
     GuideText,
@@ -11,7 +12,6 @@ from kernelmill.mcp.results import (
     Recollection,
     SkillLine,
     SkillList,
-    TaskLine,
     TaskList,
     TaskText,
     VerdictText,
@@ -29,7 +29,7 @@ from kernelmill.workspace import Workspace
 _CONTRACT = "contract"
 
 
-def list_tasks(campaign: AgentCampaign) -> TaskList:
+def task_list(campaign: AgentCampaign) -> TaskList:
     with campaign.reading() as (workspace, opened):
         lines = [_line(campaign, workspace, opened, entry) for entry in workspace.tasks(opened)]
     open_tasks = [line.task for line in lines if line.state == "open"]
@@ -45,10 +45,10 @@ def list_tasks(campaign: AgentCampaign) -> TaskList:
 
 def _line(
     campaign: AgentCampaign, workspace: Workspace, opened: Campaign, entry: CampaignTask
-) -> TaskLine:
+) -> AgentTask:
     family = entry.described.family if entry.described is not None else ""
     if entry.task is None:
-        return TaskLine(
+        return AgentTask(
             task=entry.name,
             family=family,
             state=f"cannot be worked on: {entry.set_aside}",
@@ -59,7 +59,7 @@ def _line(
     left = campaign.left(workspace, opened, entry)
     champion = None if entry.champion is None else workspace.attempt(entry.champion)
     state = "spent" if left == 0 else "open" if champion is None else "solved"
-    return TaskLine(
+    return AgentTask(
         task=entry.name,
         family=family,
         state=state,

@@ -9,7 +9,7 @@ class ToolResult(BaseModel):
     next_step: str = Field(description="What to do next, in one sentence.")
 
 
-class TaskLine(BaseModel):
+class AgentTask(BaseModel):
     task: str
     family: str
     state: str = Field(description="open, solved, spent, or why it cannot be worked on")
@@ -20,7 +20,7 @@ class TaskLine(BaseModel):
 
 class TaskList(ToolResult):
     backend: str
-    tasks: list[TaskLine]
+    tasks: list[AgentTask]
 
 
 class TaskText(ToolResult):

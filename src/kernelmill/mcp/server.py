@@ -82,7 +82,7 @@ def _reading_tools(campaign: AgentCampaign) -> list[Callable[..., Awaitable[obje
     @_clear_errors
     async def list_tasks() -> TaskList:
         """List the tasks with attempts left and the best speedup so far."""
-        return await to_thread.run_sync(answers.list_tasks, campaign)
+        return await to_thread.run_sync(answers.task_list, campaign)
 
     @_clear_errors
     async def read_task(task: TaskName) -> TaskText:

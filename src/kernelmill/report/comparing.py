@@ -30,7 +30,7 @@ class TaskComparison(msgspec.Struct, frozen=True):
         return self.second / self.first if self.first and self.second else None
 
 
-class Comparison(msgspec.Struct, frozen=True):
+class CampaignComparison(msgspec.Struct, frozen=True):
     first: int
     second: int
     tasks: tuple[TaskComparison, ...]
@@ -66,11 +66,11 @@ def _second(task: TaskComparison) -> float | None:
     return task.second
 
 
-def compare_campaigns(first: CampaignSummary, second: CampaignSummary) -> Comparison:
+def compare_campaigns(first: CampaignSummary, second: CampaignSummary) -> CampaignComparison:
     """Over what each has measured of its champions."""
     ratios = [_ratios(summary) for summary in (first, second)]
     common = [name for name in ratios[0] if name in ratios[1]]
-    return Comparison(
+    return CampaignComparison(
         first.campaign.id,
         second.campaign.id,
         tuple(TaskComparison(name, ratios[0][name], ratios[1][name]) for name in common),
@@ -84,7 +84,7 @@ def _ratios(summary: CampaignSummary) -> dict[str, float | None]:
     }
 
 
-def comparison_table(comparison: Comparison, width: int) -> Table:
+def comparison_table(comparison: CampaignComparison, width: int) -> Table:
     rows: Sequence[Sequence[str]] = [
         (escape(task.task), *(_cell(one) for one in (task.first, task.second, task.gain)))
         for task in comparison.tasks

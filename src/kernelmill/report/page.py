@@ -6,7 +6,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from kernelmill import __version__
 from kernelmill.report import plots, spending
-from kernelmill.report.comparing import Comparison
+from kernelmill.report.comparing import CampaignComparison
 from kernelmill.report.exporting import reason_of, write_text
 from kernelmill.report.summary import CampaignSummary
 from kernelmill.report.tables import baseline_of, conclusion, ratio_cell
@@ -14,7 +14,7 @@ from kernelmill.report.tables import baseline_of, conclusion, ratio_cell
 _TEMPLATE = "report.html.j2"
 
 
-def render(summary: CampaignSummary, comparison: Comparison | None = None) -> str:
+def render(summary: CampaignSummary, comparison: CampaignComparison | None = None) -> str:
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         undefined=StrictUndefined,
@@ -38,6 +38,8 @@ def render(summary: CampaignSummary, comparison: Comparison | None = None) -> st
     )
 
 
-def write_page(summary: CampaignSummary, path: Path, comparison: Comparison | None = None) -> None:
+def write_page(
+    summary: CampaignSummary, path: Path, comparison: CampaignComparison | None = None
+) -> None:
     """Raises UsageError where the file cannot be written."""
     write_text(render(summary, comparison), path)

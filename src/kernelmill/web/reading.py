@@ -57,7 +57,7 @@ class TaskCard(NamedTuple):
     note: str
 
 
-class Node(NamedTuple):
+class LineageNode(NamedTuple):
     """An attempt in the tree of a task."""
 
     id: int
@@ -179,7 +179,7 @@ def attempt_page(workspace: Workspace, campaign: Campaign, task: int, page: int)
 
 def attempt_tree(
     workspace: Workspace, campaign: Campaign, task: int, champion: int | None
-) -> list[Node]:
+) -> list[LineageNode]:
     """The attempts of a task by descent: each is followed by its children, one level deeper.
 
     A list, because a line of descent may be longer than a recursion can be deep.
@@ -192,12 +192,14 @@ def attempt_tree(
     for row in found:
         parent = row["parent"] if row["parent"] in known else None
         children.setdefault(parent, []).append(row)
-    nodes: list[Node] = []
+    nodes: list[LineageNode] = []
     waiting = [(row, 0) for row in reversed(children.get(None, []))]
     while waiting:
         row, depth = waiting.pop()
         is_champion = row["id"] == champion
-        nodes.append(Node(row["id"], row["number"], row["state"], row["ratio"], is_champion, depth))
+        nodes.append(
+            LineageNode(row["id"], row["number"], row["state"], row["ratio"], is_champion, depth)
+        )
         waiting += [(child, depth + 1) for child in reversed(children.get(row["id"], []))]
     return nodes
 

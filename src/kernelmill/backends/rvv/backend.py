@@ -144,7 +144,7 @@ class RvvBackend(ModelledBackend):
         toolchain.demand(toolchain.COMPILER, toolchain.LINKER)
         sources = [f for f in sorted(files) if PurePosixPath(f).suffix in _SOURCE_SUFFIXES]
         step = _BuildStep(
-            {**files, **toolchain.runtime_sources()},
+            {**files, **toolchain.runtime_files()},
             [toolchain.compile_command(self.bits, sources), toolchain.link_command(self.bits)],
             (toolchain.OBJECT, toolchain.PROGRAM),
             tuple(toolchain.language_command(self.bits)),
@@ -160,7 +160,7 @@ class RvvBackend(ModelledBackend):
         """The emulator's plug-in that counts instructions, built once per machine."""
         toolchain.demand(toolchain.METER_COMPILER, toolchain.EMULATOR)
         commands, results = [toolchain.meter_command()], (toolchain.METER,)
-        step = _BuildStep(toolchain.runtime_sources(), commands, results)
+        step = _BuildStep(toolchain.runtime_files(), commands, results)
         return build_once(_key(step), lambda: _run_step(step, zygote).results[0]).artefact
 
 

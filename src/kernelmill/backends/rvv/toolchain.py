@@ -61,7 +61,7 @@ def emulator_command(bits: int, folder: Path, manifest: Path, report: Path) -> l
     ]  # fmt: skip
 
 
-def runtime_sources() -> dict[str, str]:
+def runtime_files() -> dict[str, str]:
     """Sources of Kernelmill that go into every build: path in the build folder -> text."""
     return {f"runtime/{path.name}": path.read_text() for path in sorted(_RUNTIME.iterdir())}
 
