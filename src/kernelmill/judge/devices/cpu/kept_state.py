@@ -4,7 +4,9 @@ What a call leaves there could decide what a later call does, however long after
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from io import BytesIO
+from typing import NamedTuple
 
 from elftools.elf.constants import P_FLAGS
 from elftools.elf.elffile import ELFFile
@@ -40,8 +42,22 @@ def _variables(process: ConfinedProcess, artefacts: Mapping[str, bytes]) -> list
         name = region.path.rpartition("/")[2]
         if region.offset == 0 and name in artefacts:
             spans += [
-                (region.start + segment["p_vaddr"], segment["p_memsz"])
-                for segment in ELFFile(BytesIO(artefacts[name])).iter_segments("PT_LOAD")
-                if segment["p_flags"] & P_FLAGS.PF_W
+                (region.start + segment.address, segment.size)
+                for segment in _writable_segments(artefacts[name])
             ]
     return spans if sum(size for _, size in spans) <= _MOST_BYTES else []
+
+
+class _Segment(NamedTuple):
+    address: int
+    """Relative to where the library is mapped."""
+    size: int
+
+
+@lru_cache(maxsize=8)
+def _writable_segments(library: bytes) -> tuple[_Segment, ...]:
+    return tuple(
+        _Segment(segment["p_vaddr"], segment["p_memsz"])
+        for segment in ELFFile(BytesIO(library)).iter_segments("PT_LOAD")
+        if segment["p_flags"] & P_FLAGS.PF_W
+    )
