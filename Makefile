@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 TOOLCHAINS := pallas triton_ascend pypto
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help run test check test-fast test-compiler test-gpu test-npu test-npu-short test-model \
+.PHONY: help run test check test-fast test-compiler test-slow test-gpu test-npu test-npu-short test-model \
 	test-faults test-exploits test-suites test-skills test-browser bench docs setup-system \
 	setup-rvv clean
 
@@ -14,6 +14,7 @@ help:
 	@echo "make test          install, then all checks and tests that need no GPU or NPU"
 	@echo "make test-fast     the tests that need no compiler"
 	@echo "make test-compiler the tests that need a C++ compiler"
+	@echo "make test-slow     the tests that repeat at length what shorter ones show"
 	@echo "make test-gpu      the tests that need a CUDA device"
 	@echo "make test-npu      install NPU tool chains (2 GB), then the tests that need them"
 	@echo "make test-npu-short install one of them, then two minutes of these tests"
@@ -33,7 +34,7 @@ run: $(VENV)/installed
 	$(BIN)/kernelmill run starter --budget 1
 
 test: $(VENV)/installed-dev check
-	$(BIN)/pytest -n 2 --dist worksteal -m "not npu"
+	$(BIN)/pytest -n 2 --dist worksteal -m "not npu and not slow"
 
 check: $(VENV)/installed-dev
 	$(BIN)/ruff format --check --quiet .
@@ -46,6 +47,9 @@ test-fast: $(VENV)/installed-dev
 
 test-compiler: $(VENV)/installed-dev
 	$(BIN)/pytest -n 2 -m compiler
+
+test-slow: $(VENV)/installed-dev
+	$(BIN)/pytest -n 2 --dist worksteal -m "slow and not npu"
 
 test-gpu: $(VENV)/installed-dev
 	$(BIN)/pytest -m gpu

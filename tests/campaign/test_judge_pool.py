@@ -123,6 +123,7 @@ class Counting(Judge):
         return super().harness(task)
 
 
+@pytest.mark.slow
 def test_a_judge_with_capacity_for_one_task_stays_with_it_for_a_while(
     tmp_path: Path, tasks: list[Task]
 ) -> None:

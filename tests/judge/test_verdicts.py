@@ -71,6 +71,7 @@ def test_several_files_and_headers(judge: Judge, task: Task) -> None:
     assert judge.verify(task, parts).passed
 
 
+@pytest.mark.slow
 def test_torch_compile_is_a_baseline_where_wanted(judge: Judge, task: Task) -> None:
     verdict = judge.verify(task, candidate(), compiled=True)
     assert verdict.latency is not None

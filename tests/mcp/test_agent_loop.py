@@ -176,6 +176,7 @@ def command(home: Path, *options: str) -> list[str]:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.compiler
 @pytest.mark.isolation
 def test_an_agent_over_stdio(home: Path) -> None:

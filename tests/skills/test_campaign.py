@@ -25,6 +25,7 @@ from skills.cases import LIBRARY
 pytestmark = pytest.mark.compiler
 
 
+@pytest.mark.slow
 def test_the_composer_follows_methods_and_their_values_are_learned(
     judge: Judge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
