@@ -43,6 +43,7 @@ def test_the_example_of_an_open_judge_runs() -> None:
     assert run_python(example).startswith("True ")
 
 
+@pytest.mark.slow
 @pytest.mark.compiler
 @pytest.mark.isolation
 def test_the_examples_of_the_library_run() -> None:
