@@ -49,6 +49,10 @@ class BaselineMissing(Exception):
     """The backend has no baseline for a task; the message says why."""
 
 
+class OperatorsLacking(BaselineMissing):
+    """The task needs operators that the backend does not have; the message names them."""
+
+
 class Session(ABC):
     """A kernel in a sandbox with its simulator, for any number of calls.
 

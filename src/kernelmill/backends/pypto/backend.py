@@ -9,16 +9,17 @@ from typing import ClassVar
 
 from kernelmill import __version__
 from kernelmill.backends.base import BuildFailed, Built, Requirement, RuleFinding
+from kernelmill.backends.baselines import write_baselines
 from kernelmill.backends.modelled import (
     BaselineMissing,
     ModelledBackend,
+    OperatorsLacking,
     Peak,
     Session,
     SessionOpener,
 )
 from kernelmill.backends.pypto.kernels import DECORATOR, LANGUAGE, check_kernels, find_kernels
 from kernelmill.backends.pypto.session import SimulatedSession
-from kernelmill.backends.reading import is_candidate, read_candidate
 from kernelmill.backends.support import build_cache
 from kernelmill.backends.support.ascend_910b import (
     ASCEND_BYTES_PER_SECOND,
@@ -95,7 +96,16 @@ class PyptoBackend(ModelledBackend):
         return findings
 
     def lacks(self, task: Task) -> str:
-        return lacking_types(task)
+        """Types of the chip, then operators of the language: the reference is traced for those."""
+        if types := lacking_types(task):
+            return types
+        try:
+            next(write_baselines(self.name, task), None)
+        except OperatorsLacking as lacking:
+            return str(lacking)
+        except BaselineMissing:
+            pass
+        return ""
 
     def build(self, candidate: Candidate, zygote: Zygote) -> Built:
         """Checks the kernels, even where static rules are off. They are compiled when called."""
@@ -120,11 +130,9 @@ class PyptoBackend(ModelledBackend):
         return SimulatedSession(candidate, init, toolchain, self._load_calculator(toolchain))
 
     def baselines(self, task: Task, init: InitArguments, zygote: Zygote) -> Iterator[SessionOpener]:
-        folder = self.folder() / "baselines" / task.id
-        if not is_candidate(folder):
-            raise BaselineMissing(f"the pypto backend ships no baseline of {task.id}")
-        candidate = read_candidate(folder, Origin.SHIPPED)
-        yield partial(self.open, candidate, Built({}), init, zygote)
+        for files in write_baselines(self.name, task):
+            candidate = Candidate(files, Origin.COMPOSER, "baseline")
+            yield partial(self.open, candidate, Built({}), init, zygote)
 
     def _load_calculator(self, toolchain: Zygote) -> bytes:
         """The library of the vendor's interpreter: built once per machine, in a minute or two."""

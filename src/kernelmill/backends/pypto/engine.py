@@ -11,6 +11,7 @@ import re
 import shutil
 import sys
 import traceback
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +30,18 @@ from kernelmill.sandbox.channel import Channel
 _IMPORTS = "import pypto\n\n\n"
 _DECORATOR = (
     "@pypto.frontend.jit(runtime_options={'run_mode': pypto.RunMode.SIM}, "
-    "verify_options={'enable_pass_verify': True})\n"
+    "verify_options={'enable_pass_verify': True, 'pass_verify_pass_filter': []})\n"
 )
+"""The interpreter executes the graph of tensors. By default it would execute the graph anew after
+each of six passes of the compiler, and only log where they differ: five times the work."""
 _CYCLES = re.compile(r"Total Cycles\.*:\s*(\d+)")
 _FIGURE = re.compile(r"^\s*([A-Za-z][\w /%()-]*?)\.*:\s*([\d.]+)\s*(%?)\s*$", re.MULTILINE)
 _REPORT = "output/*/CostModelSimulationOutput/_simulate.stat.report.txt"
 _LOG = "log"
 _ERROR_LINE = re.compile(r"ERROR|[Ee]rror|exceed|not support")
-_NOISE = re.compile(r"Failed to open file|Errcode|^\s+(?:File |raise )")
+_CODED = re.compile(r"Errcode: \w+!")
+"""Stands in front of the library's own words, which follow on the next line."""
+_NOISE = re.compile(r"Failed to open file|Errcode|^\s+(?:File |raise |self\.)")
 _MAX_LOG = 1800
 _MAX_WIDTH = 300
 _EXIT_FAILED = 3
@@ -127,7 +132,9 @@ class _Engine(LaunchEngine[PyptoTrace, PyptoRan]):
 
 def _error_lines(log: str) -> str:
     """The first error lines: later ones are consequences."""
-    lines = [line[:_MAX_WIDTH] for line in log.splitlines() if _ERROR_LINE.search(line)]
+    every = log.splitlines()
+    coded = [line for before, line in pairwise(every) if _CODED.search(before)]
+    lines = [line[:_MAX_WIDTH] for line in (*coded, *filter(_ERROR_LINE.search, every))]
     return "\n".join(line for line in dict.fromkeys(lines) if not _NOISE.search(line))[:_MAX_LOG]
 
 

@@ -4,10 +4,12 @@ import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from kernelmill.backends.modelled import BaselineMissing
+from kernelmill.backends.modelled import BaselineMissing, OperatorsLacking
 from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.composer import Composer
 from kernelmill.generators.composer.decisions import Plan
+from kernelmill.generators.composer.emit.pypto.decisions import CATALOGUE as PYPTO_CATALOGUE
+from kernelmill.generators.composer.emit.pypto.program import PyptoProgram, lacking_operators
 from kernelmill.generators.composer.emit.rvv.decisions import CATALOGUE
 from kernelmill.generators.composer.emit.rvv.program import RvvProgram
 from kernelmill.generators.composer.emit.triton.emitter import EMITTER
@@ -53,6 +55,17 @@ def write_plain_triton(task: Task) -> Iterator[dict[str, str]]:
             if files["model.py"] not in known:
                 known.add(files["model.py"])
                 yield files
+
+
+def write_plain_pypto(task: Task) -> Iterator[dict[str, str]]:
+    """A kernel in PyPTO for every operator, with the default tiles, then with ever smaller ones."""
+    with _missing_where_declined():
+        graph = _tracer().trace(task)
+    if lacking := lacking_operators(graph):
+        raise OperatorsLacking(lacking)
+    for tile in PYPTO_CATALOGUE["tile"].choices:
+        with _missing_where_declined():
+            yield PyptoProgram(graph, Plan({"tile": tile}, PYPTO_CATALOGUE)).files(task)
 
 
 @contextmanager

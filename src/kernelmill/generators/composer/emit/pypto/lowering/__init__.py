@@ -1,0 +1,12 @@
+"""What PyPTO kernels become of ATen operators."""
+
+from kernelmill.generators.composer.emit.pypto.lowering import (
+    indexing,
+    pointwise,
+    products,
+    reductions,
+    views,
+)
+from kernelmill.generators.composer.emit.pypto.lowering.registry import LACKING, Lowering
+
+__all__ = ["LACKING", "Lowering", "indexing", "pointwise", "products", "reductions", "views"]
