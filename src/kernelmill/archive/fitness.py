@@ -5,7 +5,6 @@ raises an error instead of becoming one.
 """
 
 import math
-import statistics
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -70,11 +69,11 @@ def fitness_of(speeds: Sequence[float], noise: float) -> Fitness:
 def pooled_noise(kernels: Iterable[Sequence[float]]) -> float:
     """Standard deviation of one measurement's level, from kernels measured several times."""
     squares, degrees = _PRIOR_MEASUREMENTS * MARGIN**2, _PRIOR_MEASUREMENTS
-    for speeds in kernels:
+    for speeds in filter(None, kernels):
         levels = _levels(speeds)
-        if len(levels) > 1:
-            squares += (len(levels) - 1) * statistics.variance(levels)
-            degrees += len(levels) - 1
+        mean = math.fsum(levels) / len(levels)
+        squares += math.fsum((level - mean) ** 2 for level in levels)
+        degrees += len(levels) - 1
     return math.sqrt(squares / degrees)
 
 
