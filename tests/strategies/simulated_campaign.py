@@ -12,7 +12,7 @@ from kernelmill.campaign.history import StoredHistory
 from kernelmill.records.attempt import Attempt, Remeasured, Result, Seconds
 from kernelmill.records.campaign import NewTask
 from kernelmill.records.candidate import Candidate
-from kernelmill.records.decisions import APPROACH, Decisions
+from kernelmill.records.decisions import APPROACH, Decisions, is_open
 from kernelmill.records.proposal import Draft, Proposal
 from kernelmill.records.task import Task
 from kernelmill.records.verdict import Verdict
@@ -124,7 +124,7 @@ def _write(proposal: Proposal) -> Decisions:
     parent = proposal.parent
     methods = () if proposal.guidance is None else proposal.guidance.methods
     told = proposal.decisions or next((one.decisions for one in methods), {})
-    known = {name: choice for name, choice in told.items() if name in CHOICES}
+    known = {name: choice for name, choice in told.items() if is_open(name, choice, CHOICES)}
     if parent is not None:
         name = rng.choice(sorted(CHOICES))
         return _decisions(parent.candidate) | (known or {name: rng.choice(CHOICES[name])})

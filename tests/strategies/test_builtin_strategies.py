@@ -13,6 +13,7 @@ from kernelmill.strategies.auto import Auto
 from kernelmill.strategies.best_of_n import BestOfN
 from kernelmill.strategies.evolve import Evolve
 from kernelmill.strategies.refine import Refine
+from kernelmill.strategies.rewind import Rewind
 from kernelmill.strategies.tree import IntentTree
 from kernelmill.strategies.value import ValueDriven
 from samples import make_task
@@ -49,6 +50,11 @@ class TestEvolve(StrategyConformance):
 class TestTree(StrategyConformance):
     def strategy(self) -> Strategy:
         return IntentTree()
+
+
+class TestRewind(StrategyConformance):
+    def strategy(self) -> Strategy:
+        return Rewind()
 
 
 class TestAuto(StrategyConformance):
