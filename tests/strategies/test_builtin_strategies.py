@@ -9,8 +9,12 @@ from kernelmill.records.errors import UsageError
 from kernelmill.records.proposal import Stage
 from kernelmill.strategies import Strategy, get_strategy, strategy_names
 from kernelmill.strategies.attempt_hints import attempt_hints
+from kernelmill.strategies.auto import Auto
 from kernelmill.strategies.best_of_n import BestOfN
+from kernelmill.strategies.evolve import Evolve
 from kernelmill.strategies.refine import Refine
+from kernelmill.strategies.rewind import Rewind
+from kernelmill.strategies.tree import IntentTree
 from kernelmill.strategies.value import ValueDriven
 from samples import make_task
 
@@ -38,10 +42,30 @@ class TestValueDriven(StrategyConformance):
         return ValueDriven()
 
 
+class TestEvolve(StrategyConformance):
+    def strategy(self) -> Strategy:
+        return Evolve()
+
+
+class TestTree(StrategyConformance):
+    def strategy(self) -> Strategy:
+        return IntentTree()
+
+
+class TestRewind(StrategyConformance):
+    def strategy(self) -> Strategy:
+        return Rewind()
+
+
+class TestAuto(StrategyConformance):
+    def strategy(self) -> Strategy:
+        return Auto()
+
+
 def test_the_built_ins_are_plugged_in() -> None:
     assert {"best-of-n", "refine"} <= set(strategy_names())
     assert isinstance(get_strategy("refine"), Refine)
-    with pytest.raises(UsageError, match="best-of-n, refine"):
+    with pytest.raises(UsageError, match="best-of-n, evolve, refine"):
         get_strategy("guess")
 
 

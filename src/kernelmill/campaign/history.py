@@ -1,5 +1,6 @@
 """The history of one task in a campaign, read from the workspace."""
 
+from collections.abc import Sequence
 from functools import cached_property
 
 from kernelmill.memory import Memory
@@ -24,10 +25,27 @@ class StoredHistory(History):
         self.backend = campaign.settings.backend
         self.number = number
         self.seed = attempt_seed(campaign, task_name, number)
-        self.attempts = workspace.attempts(campaign, task)
-        found = workspace.attempts_elsewhere(campaign, task, _MOST_EARLIER)
-        self.earlier = tuple(attempt for attempt in found if attempt.is_judged)
+        self._task = task
         self.memory = Memory(workspace.database)
+
+    @cached_property
+    def attempts(self) -> Sequence[Attempt]:  # type: ignore[override]
+        return self._workspace.attempts(self._campaign, self._task)
+
+    @cached_property
+    def earlier(self) -> Sequence[Attempt]:  # type: ignore[override]
+        found = self._workspace.attempts_elsewhere(self._campaign, self._task, _MOST_EARLIER)
+        return tuple(attempt for attempt in found if attempt.is_judged)
+
+    def recent(self, most: int) -> Sequence[Attempt]:
+        if "attempts" in self.__dict__:
+            return self.attempts[-most:]
+        return self._workspace.recent_attempts(self._campaign, self._task, most)
+
+    def attempt(self, number: int) -> Attempt | None:
+        found = self._workspace.attempt(number)
+        own = found.campaign == self._campaign.id and found.task == self._task
+        return found if own else None
 
     @cached_property
     def model_scores(self) -> tuple[ModelScore, ...]:

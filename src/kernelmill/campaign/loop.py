@@ -134,9 +134,9 @@ class CampaignLoop:
             first = self._workspace.first_verdict(self._campaign.settings.backend, entry.task)
             if first is not None:
                 self._pool.restore(entry.described, first)
-            if entry.champion is not None:
-                ratio = self._workspace.attempt(entry.champion).ratio
-                self._champions[entry.task] = ratio or 0.0
+            speed = self._workspace.champion_speed(self._campaign, entry.task)
+            if speed is not None:
+                self._champions[entry.task] = speed
 
     def _run(self) -> Ending:
         for work in self._turns():
@@ -203,7 +203,7 @@ class CampaignLoop:
             return
         self._watcher.working(work.task.id, "writing")
         prepared = self._writers.submit(self._prepare, self._get_ready(work), proposal)
-        done = self._judges.submit(self._judge_prepared, work, prepared)
+        done = self._judges.submit(self._judge_prepared, work, proposal, prepared)
         self._under_way.append(_UnderWay(work, claim, proposal, done))
 
     def _get_ready(self, work: _Work) -> Future[None] | None:
@@ -219,7 +219,7 @@ class CampaignLoop:
             ready.result()
         return self._preparation.prepare(proposal)
 
-    def _judge_prepared(self, work: _Work, prepared: Future[Prepared]) -> _Done:
+    def _judge_prepared(self, work: _Work, proposal: Proposal, prepared: Future[Prepared]) -> _Done:
         """Judge a draft when it is prepared, in the thread of a judge."""
         begun = time.perf_counter()
         ready = prepared.result()
@@ -230,7 +230,14 @@ class CampaignLoop:
             incumbent = self._champions.get(work.id)
             candidate, objection = ready.draft.candidate, ready.objection
             judged = judge_candidate(
-                judge, work.task, candidate, incumbent, self._watcher, objection
+                judge,
+                work.task,
+                candidate,
+                incumbent,
+                self._watcher,
+                objection,
+                proposal.confirm_above,
+                proposal.remeasure,
             )
         return _Done(ready, judged, waited)
 
@@ -303,10 +310,12 @@ class CampaignLoop:
             judged is not None and judged.champion,
             prepared.declined,
             earlier + prepared.in_vain,
+            judged.remeasured if judged is not None else (),
         )
         attempt = self._workspace.complete(one.claim, result, self._observe)
-        if result.champion:
-            self._champions[one.work.id] = attempt.ratio or 0.0
+        if result.champion or result.remeasured:
+            speed = self._workspace.champion_speed(self._campaign, one.work.id)
+            self._champions[one.work.id] = speed or 0.0
         self._totals = self._workspace.totals(self._campaign)
         self._watcher.finished(attempt, result.champion, self._totals)
 
@@ -322,7 +331,7 @@ class CampaignLoop:
 
 def _known_decline(history: History, proposal: Proposal) -> str | None:
     """The reason of the last attempt's decline, where this proposal is identical to that one."""
-    last = history.attempts[-1] if history.attempts else None
+    last = next(iter(history.recent(1)), None)
     if last is None or last.state != State.DECLINED:
         return None
     parent = None if proposal.parent is None else proposal.parent.attempt

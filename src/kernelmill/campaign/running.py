@@ -6,6 +6,7 @@ from kernelmill.campaign.finals import measure_champions, write_best
 from kernelmill.campaign.judge_pool import JudgePool
 from kernelmill.campaign.limits import Ending, RunLimits, obeying_interrupts
 from kernelmill.campaign.loop import CampaignLoop
+from kernelmill.campaign.settling import settle_champions
 from kernelmill.campaign.watcher import Watcher
 from kernelmill.memory import Memory
 from kernelmill.memory.guide import seed_guide
@@ -51,7 +52,10 @@ def _attempt_and_measure(
 ) -> Ending:
     pool = JudgePool(components.judges)
     ending = CampaignLoop(workspace, campaign, components, pool, limits, watcher).run()
-    wanted = campaign.settings.compiled and not components.backend.deterministic_timing
-    if wanted and ending is not Ending.INTERRUPTED:
+    if components.backend.deterministic_timing:
+        return ending
+    if ending is Ending.COMPLETE:
+        settle_champions(workspace, campaign, pool, limits, watcher)
+    if campaign.settings.compiled and ending is not Ending.INTERRUPTED:
         measure_champions(workspace, campaign, pool, limits, watcher)
     return ending

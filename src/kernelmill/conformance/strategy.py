@@ -136,6 +136,10 @@ def _completed(proposal: Proposal, history: History) -> Proposal:
         context=proposal.context,
         instruction=proposal.instruction,
         guidance=proposal.guidance,
+        decisions=proposal.decisions,
+        confirm_above=proposal.confirm_above,
+        remeasure=proposal.remeasure,
+        step=proposal.step,
     )
 
 

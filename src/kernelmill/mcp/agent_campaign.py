@@ -270,16 +270,23 @@ class AgentCampaign:
         entry = next(e for e in workspace.tasks(campaign) if e.task == submission.entry.task)
         task = submission.entry.described
         assert entry.task is not None and task is not None
-        incumbent = None
-        if entry.champion is not None:
-            incumbent = workspace.attempt(entry.champion).ratio or 0.0
+        incumbent = workspace.champion_speed(campaign, entry.task)
         history = StoredHistory(workspace, campaign, entry.task, entry.name, claim.number)
-        judged = judge_candidate(judge, task, submission.candidate, incumbent, Watcher())
+        recalled = submission.recalled
+        proposal = _proposal(task, history, recalled)
+        judged = judge_candidate(
+            judge,
+            task,
+            submission.candidate,
+            incumbent,
+            Watcher(),
+            confirm_above=proposal.confirm_above,
+            remeasure=proposal.remeasure,
+        )
         call = ModelCall("generator", submission.agent, cost_usd=submission.cost_usd)
         decisions: Decisions = {APPROACH: submission.approach} if submission.approach else {}
-        recalled = submission.recalled
         result = Result(
-            _proposal(task, history, recalled),
+            proposal,
             Seconds(
                 generate=0.0 if recalled is None else time.monotonic() - recalled.at,
                 measure=judged.seconds,
@@ -288,6 +295,7 @@ class AgentCampaign:
             judged.verdict,
             judged.confirming,
             judged.champion,
+            remeasured=judged.remeasured,
         )
         attempt = workspace.complete(claim, result, self._observe)
         if judged.champion:

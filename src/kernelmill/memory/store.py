@@ -68,6 +68,11 @@ class Memory:
         return None
 
     @property
+    def database(self) -> Transaction:
+        """The database it is part of: its caller's transaction covers other tables, too."""
+        return self._connection
+
+    @property
     def in_transaction(self) -> bool:
         """Whether what it reads may still be rolled back."""
         return self._connection.in_transaction

@@ -52,6 +52,13 @@ class Seconds(msgspec.Struct, frozen=True):
     measure: float = 0.0
 
 
+class Remeasured(msgspec.Struct, frozen=True):
+    """A later verdict on an earlier attempt, from a new process."""
+
+    attempt: int
+    verdict: Verdict
+
+
 class Result(msgspec.Struct, frozen=True):
     """Outcome of a claimed attempt, not yet stored."""
 
@@ -65,6 +72,8 @@ class Result(msgspec.Struct, frozen=True):
     """The reason why the generator declined; empty where it did not."""
     declined_calls: tuple[ModelCall, ...] = ()
     """Model calls of an attempt that was declined."""
+    remeasured: tuple[Remeasured, ...] = ()
+    """Verdicts on the earlier attempts that the proposal names."""
 
     @property
     def calls(self) -> tuple[ModelCall, ...]:

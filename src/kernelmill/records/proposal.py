@@ -8,6 +8,7 @@ from kernelmill.records.candidate import Candidate
 from kernelmill.records.decisions import Decisions
 from kernelmill.records.guidance import Diagnosis, Guidance, Plan
 from kernelmill.records.model_calls import ModelCall
+from kernelmill.records.search_step import SearchStep
 from kernelmill.records.task import Task
 from kernelmill.records.verdict import Verdict
 
@@ -128,6 +129,16 @@ class Proposal(msgspec.Struct, frozen=True):
     """Scores of the models so far, where there are several; set by the campaign loop."""
     calibration: str = ""
     """How the predictions of the campaign came out so far; empty where there are none."""
+    decisions: Decisions = {}
+    """Decisions that the strategy asks for, for a generator that works by decisions: the parent's
+    apply to all others. Empty: the generator decides."""
+    confirm_above: float | None = None
+    """Speed as a multiple of the baseline's above which a second verdict, from a new process,
+    decides; None: only a champion needs one."""
+    remeasure: tuple[Parent, ...] = ()
+    """Earlier attempts that are measured again along with this one, each in a new process."""
+    step: SearchStep | None = None
+    """What the strategy needs to know of this proposal when it observes the outcome."""
 
 
 class Credit(msgspec.Struct, frozen=True):

@@ -18,13 +18,16 @@ SourceOf = Callable[[Attempt], Parent]
 
 
 def attempt_hints(
-    attempts: Sequence[Attempt], start: Attempt | None, source_of: SourceOf | None = None
+    attempts: Sequence[Attempt],
+    start: Attempt | None,
+    source_of: SourceOf | None = None,
+    most: int = _MOST_HINTS,
 ) -> list[Hint]:
     """One hint per attempt. Its outcome is relative to the start point, or to the baseline where
     the start point did not pass. With `source_of`, children of the start point have their changes.
     """
     reference = (start.ratio if start is not None else None) or 1.0
-    shown = judged(attempts)[-_MOST_HINTS:]
+    shown = judged(attempts)[-most:]
     changes: dict[int, HintCode] = {}
     if start is not None and source_of is not None:
         children = [one for one in shown if one.parent == start.id and one.source is not None]
@@ -32,7 +35,7 @@ def attempt_hints(
     return [
         Hint(
             "trace",
-            _outcome(attempt),
+            outcome_text(attempt),
             decisions=attempt.decisions,
             outcome=refine_reward(attempt.ratio, reference),
             why=HintReason(_relation(attempt, start)),
@@ -60,7 +63,8 @@ def judged(attempts: Sequence[Attempt]) -> list[Attempt]:
     return [attempt for attempt in attempts if attempt.is_judged]
 
 
-def _outcome(attempt: Attempt) -> str:
+def outcome_text(attempt: Attempt) -> str:
+    """What came of an attempt, in one line."""
     expected = f" (expected: {attempt.prediction})" if attempt.prediction else ""
     return f"{_result(attempt)}{expected}"
 

@@ -11,8 +11,10 @@ from typing import ClassVar
 from kernelmill.memory import Memory
 from kernelmill.records.attempt import Attempt, AttemptPlan, Observation, State
 from kernelmill.records.calibration import NOT_CALIBRATED, Calibration
+from kernelmill.records.decisions import Decisions
 from kernelmill.records.guidance import Guidance
 from kernelmill.records.proposal import Hint, ModelScore, Parent, Proposal, Stage
+from kernelmill.records.search_step import SearchStep
 from kernelmill.records.task import Task
 
 _SEED_BYTES = 7
@@ -59,6 +61,14 @@ class History(ABC):
     def planned(self, attempt: Attempt) -> AttemptPlan | None:
         """Guidance, plan and diagnosis of an attempt of this history; None where it had none."""
 
+    def recent(self, most: int) -> Sequence[Attempt]:
+        """The latest of the attempts, in order; without reading the others."""
+        return self.attempts[-most:]
+
+    def attempt(self, number: int) -> Attempt | None:
+        """The attempt of this history with an id; None where it is not one of its own."""
+        return next((one for one in self.attempts if one.id == number), None)
+
     @property
     def best(self) -> Attempt | None:
         """The attempt that passed with the highest ratio to the baseline."""
@@ -78,6 +88,10 @@ class History(ABC):
         context: Iterable[Hint] = (),
         instruction: str = "",
         guidance: Guidance | None = None,
+        decisions: Decisions | None = None,
+        confirm_above: float | None = None,
+        remeasure: Iterable[Parent] = (),
+        step: SearchStep | None = None,
     ) -> Proposal:
         """A whole proposal for the next attempt: the strategy's choices, and all else from here."""
         return Proposal(
@@ -92,6 +106,10 @@ class History(ABC):
             number=self.number,
             model_scores=self.model_scores,
             calibration=str(self.calibration) if self.calibration.predictions else "",
+            decisions=decisions or {},
+            confirm_above=confirm_above,
+            remeasure=tuple(remeasure),
+            step=step,
         )
 
 

@@ -1,5 +1,6 @@
 """The query for items of the memory, from a task and the state of its search."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kernelmill.memory import Item, ItemKind, ValueRole
@@ -8,6 +9,7 @@ from kernelmill.memory.failure_evidence import FailureEvidence, failure_evidence
 from kernelmill.memory.item_extraction import bottleneck_of
 from kernelmill.memory.items import identifiers, item_fingerprint
 from kernelmill.memory.retrieval import Query
+from kernelmill.records.attempt import Attempt
 from kernelmill.records.decisions import APPROACH, Decisions, was_tried
 from kernelmill.records.proposal import Parent, Stage
 from kernelmill.records.task import Task
@@ -18,13 +20,21 @@ _CONTRACT = "contract"
 """The chapter of a guide whose facts every draft is shown."""
 
 
-def item_query(task: Task, history: History, parent: Parent | None, stage: Stage) -> Query:
+def item_query(
+    task: Task,
+    history: History,
+    parent: Parent | None,
+    stage: Stage,
+    attempts: Sequence[Attempt] | None = None,
+) -> Query:
+    """The query, in view of some attempts on the task; by default of all in the history."""
+    attempts = history.attempts if attempts is None else attempts
     role = ValueRole.DRAFT if stage is Stage.DRAFT else ValueRole.REFINE
     current = parent.decisions if parent is not None and parent.verdict.passed else {}
     refusal = _refusal(parent)
     bottleneck = bottleneck_of(parent) if role is ValueRole.REFINE else ""
-    own = {attempt.id for attempt in history.attempts}
-    tried = [attempt.decisions for attempt in history.attempts if attempt.decisions]
+    own = {attempt.id for attempt in attempts}
+    tried = [attempt.decisions for attempt in attempts if attempt.decisions]
 
     def useful(item: Item) -> bool:
         if item.kind is ItemKind.TRACE and item.provenance.attempt in own:
@@ -40,8 +50,8 @@ def item_query(task: Task, history: History, parent: Parent | None, stage: Stage
         bottleneck=bottleneck,
         chapter=_CONTRACT if role is ValueRole.DRAFT else bottleneck,
         names=() if parent is None else identifiers(_code(parent)),
-        attempts=len(judged(history.attempts)),
-        stale=_attempts_since_progress(history),
+        attempts=len(judged(attempts)),
+        stale=_attempts_since_progress(attempts),
         useful=useful,
         failure=refusal.fingerprint(history.backend),
     )
@@ -83,9 +93,9 @@ def _is_news(item: Item, current: Decisions, tried: list[Decisions]) -> bool:
     return not was_tried(current | open_here, (current, *tried))
 
 
-def _attempts_since_progress(history: History) -> int:
+def _attempts_since_progress(attempts: Sequence[Attempt]) -> int:
     best, since = 0.0, 0
-    for attempt in judged(history.attempts):
+    for attempt in judged(attempts):
         improved = (attempt.ratio or 0.0) > best
         best, since = max(best, attempt.ratio or 0.0), 0 if improved else since + 1
     return since

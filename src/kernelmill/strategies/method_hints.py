@@ -1,8 +1,11 @@
 """Hints about methods of the skill library: the rules gate them, their learned values rank them."""
 
+from collections.abc import Sequence
+
 from kernelmill.memory import Memory
 from kernelmill.memory.items import ValueRole
 from kernelmill.memory.values import ValueEstimate
+from kernelmill.records.attempt import Attempt, Result
 from kernelmill.records.guidance import Guidance
 from kernelmill.records.proposal import Hint, HintCode, HintReason, Parent
 from kernelmill.records.task import Task
@@ -55,12 +58,27 @@ def method_hints(
     return hints
 
 
-def remember_methods(
-    library: Library, memory: Memory, task: Task, target: str, end: Parent
-) -> None:
-    """Make an item of every method that the rules allow for a kernel, so that it can be valued."""
-    scope = ValueScope(target, device_of(end.verdict), task.family)
-    found = guidance(library, task, end, PastAttempts(), _lookup(library, memory, scope))
+def allowed_methods(
+    library: Library, task: Task, history: History, start: Attempt, attempts: Sequence[Attempt]
+) -> Guidance | None:
+    """What the rules allow for a start point, in view of some attempts; None for nothing."""
+    parent = history.parent(start)
+    if not parent.verdict.passed:
+        return None
+    scope = ValueScope(history.backend, device_of(parent.verdict), task.family)
+    past = PastAttempts((), [attempt.decisions for attempt in attempts])
+    return guidance(library, task, parent, past, _lookup(library, history.memory, scope))
+
+
+def remember_methods(library: Library, memory: Memory, result: Result, attempt: int) -> None:
+    """Make an item of every method that the rules allow for a kernel that passed, so that it can be
+    valued."""
+    draft, verdict, proposal = result.draft, result.deciding, result.proposal
+    if draft is None or verdict is None or not verdict.passed:
+        return
+    end = Parent(attempt, draft.candidate, verdict, draft.decisions)
+    scope = ValueScope(proposal.backend, device_of(verdict), proposal.task.family)
+    found = guidance(library, proposal.task, end, PastAttempts(), _lookup(library, memory, scope))
     for method in () if found is None else found.methods:
         if method.item is None and found is not None:
             add_method_item(memory, found.rule, library.methods[method.name], scope)

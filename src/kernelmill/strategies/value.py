@@ -10,7 +10,7 @@ from kernelmill.memory.learning import learn
 from kernelmill.memory.retrieval import RetrievalSettings, Retriever, choose_start
 from kernelmill.memory.values import constant_step, decreasing_step
 from kernelmill.records.attempt import Attempt, Observation, State
-from kernelmill.records.proposal import Parent, Proposal, Stage
+from kernelmill.records.proposal import Proposal, Stage
 from kernelmill.records.task import Task
 from kernelmill.skills.library import load_library
 from kernelmill.strategies.attempt_hints import attempt_hints, judged
@@ -83,13 +83,8 @@ class ValueDriven(Strategy):
             step=partial(_STEPS[settings.steps], alpha=settings.alpha),
             unused=settings.unused,
         )
-        result, verdict = observation.result, observation.result.deciding
-        if settings.methods and result.draft is not None and verdict is not None and verdict.passed:
-            end = Parent(
-                observation.attempt.id, result.draft.candidate, verdict, result.draft.decisions
-            )
-            proposal = result.proposal
-            remember_methods(self._library, memory, proposal.task, proposal.backend, end)
+        if settings.methods:
+            remember_methods(self._library, memory, observation.result, observation.attempt.id)
 
     def _start(
         self, memory: Memory, history: History, earlier: Sequence[Attempt], rng: random.Random

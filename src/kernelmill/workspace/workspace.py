@@ -197,6 +197,9 @@ class Workspace:
             ):
                 if verdict is not None:
                     self._store_verdict(claim.attempt, kind, verdict)
+                    self._store_measurement(claim.attempt, verdict)
+            for again in result.remeasured:
+                self._store_measurement(again.attempt, again.verdict)
             self._store_calls_and_plan(claim.attempt, result)
             for hint in result.proposal.context:
                 if hint.item is not None:
@@ -209,6 +212,8 @@ class Workspace:
                     task=attempt.task,
                     attempt=attempt.id,
                 )
+            if result.remeasured:
+                self._run("elect_champion", campaign=attempt.campaign, task=attempt.task)
             before = self._one("best_before", attempt=attempt.id)
             observation = Observation(attempt, result, before["best_before"], before["generator"])
             observe(observation, self._connection)
@@ -227,6 +232,11 @@ class Workspace:
         """The finished attempts of a task, in order."""
         rows = self._all("attempts_of_task", campaign=campaign.id, task=task)
         return tuple(attempt_from(row) for row in rows)
+
+    def recent_attempts(self, campaign: Campaign, task: int, most: int) -> tuple[Attempt, ...]:
+        """The latest finished attempts of a task, in order."""
+        rows = self._all("recent_attempts", campaign=campaign.id, task=task, most=most)
+        return tuple(attempt_from(row) for row in reversed(rows))
 
     def attempts_elsewhere(self, campaign: Campaign, task: int, most: int) -> tuple[Attempt, ...]:
         """Judged attempts of a task on the campaign's target in other campaigns, the fastest
@@ -261,6 +271,23 @@ class Workspace:
         if not attempts:
             raise UsageError(f"{task} has had no attempt in campaign {campaign.id} yet")
         return attempts[-1]
+
+    def store_remeasured(
+        self, attempt: Attempt, verdict: Verdict, observe: Callable[[Transaction], None]
+    ) -> None:
+        """Store a later verdict on an attempt and what `observe` makes of it, in one transaction;
+        the champion may change."""
+        with transaction(self._connection):
+            self._store_measurement(attempt.id, verdict)
+            observe(self._connection)
+            self._run("elect_champion", campaign=attempt.campaign, task=attempt.task)
+
+    def champion_speed(self, campaign: Campaign, task: int) -> float | None:
+        """Speed of a task's champion over all of its measurements, as a multiple of the baseline's;
+        None without a champion."""
+        for row in self._all("champion_speed", campaign=campaign.id, task=task):
+            return float(row["speed"])
+        return None
 
     def lineage(self, attempt: Attempt) -> list[Attempt]:
         """From the first ancestor to the attempt itself."""
@@ -374,6 +401,14 @@ class Workspace:
 
     def _store_verdict(self, attempt: int, kind: VerdictKind, verdict: Verdict) -> None:
         self._run("insert_verdict", attempt=attempt, kind=kind, body=packed(verdict))
+
+    def _store_measurement(self, attempt: int, verdict: Verdict) -> None:
+        """A lost runner measured nothing."""
+        if not verdict.is_lost:
+            latency = verdict.latency if verdict.passed else None
+            ratio = None if latency is None else latency.over_baseline.ratio
+            counted = latency is not None and latency.counted
+            self._run("insert_measurement", attempt=attempt, ratio=ratio, counted=counted)
 
     def _store_calls_and_plan(self, attempt: int, result: Result) -> None:
         for number, call in enumerate(result.calls, start=1):

@@ -11,7 +11,7 @@ from kernelmill.generators.composer.credit import credit_of
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emitters import Emitter, get_emitter
 from kernelmill.generators.composer.graph import Graph
-from kernelmill.generators.composer.planning import plan_method
+from kernelmill.generators.composer.planning import asked_decisions, plan_method
 from kernelmill.generators.composer.repairing import repair
 from kernelmill.generators.composer.sampler import choose
 from kernelmill.generators.composer.tried import Tried
@@ -61,6 +61,10 @@ class Composer(Generator):
                 "A language model may: --generator model --model NAME"
             ) from declined
         tried = Tried(proposal, partial(self._code, proposal, graph))
+        asked = asked_decisions(proposal, choices, tried)
+        if asked is not None:
+            credit = credit_of(proposal, asked, choices)
+            return Draft(_candidate(proposal, graph, asked), asked, credit=credit)
         planned = plan_method(proposal, choices, tried)
         if planned is not None:
             candidate = _candidate(proposal, graph, planned.decisions)

@@ -32,6 +32,20 @@ def plan_method(proposal: Proposal, choices: Choices, tried: Tried) -> PlannedMe
     return None
 
 
+def asked_decisions(proposal: Proposal, choices: Choices, tried: Tried) -> Decisions | None:
+    """The parent's decisions with those that the proposal asks for; None where that is not new.
+
+    Decisions that neither names are the defaults.
+    """
+    parent = proposal.parent
+    wanted = ({} if parent is None else parent.decisions) | proposal.decisions
+    opened = {name: one for name, one in wanted.items() if is_open(name, one, choices)}
+    if not any(name in opened for name in proposal.decisions):
+        return None
+    whole = {name: some[0] for name, some in choices.items()} | opened
+    return None if whole in tried else whole
+
+
 def _plan(guidance: Guidance, method: Method, changed: Decisions, at_hand: Decisions) -> Plan:
     steps = tuple(
         f"{name}: {choice} instead of {at_hand.get(name)}" for name, choice in changed.items()

@@ -1,0 +1,1 @@
+SELECT ratio, counted FROM measurements WHERE attempt = :attempt ORDER BY position

@@ -1,0 +1,1 @@
+SELECT ratio FROM attempts WHERE id = :attempt
