@@ -1,8 +1,9 @@
 """Drop-in modules: a reference's class whose forward calls a proven kernel where it may."""
 
+import functools
 import inspect
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -12,23 +13,29 @@ from torch.utils import _pytree as pytree
 from .operators import Kernel
 
 
-class _Structure:
-    """What a reference returns, found without computing."""
+class _Returned(NamedTuple):
+    """What a reference returns."""
 
-    def __init__(self, kernel: Kernel) -> None:
-        self.problem = ""
-        """Why the operator cannot stand for the reference; empty where it can."""
-        self.spec: pytree.TreeSpec | None = None
-        with FakeTensorMode(), torch.random.fork_rng(), torch.no_grad():
-            model = kernel.new_reference()
-            versions = [buffer._version for buffer in model.buffers()]
-            outputs = model(*kernel.example_inputs())
-            if versions != [buffer._version for buffer in model.buffers()]:
-                self.problem = "updates buffers"
-            leaves, self.spec = pytree.tree_flatten(outputs)
-            self.is_tensor = isinstance(outputs, torch.Tensor)
-        if not all(isinstance(leaf, torch.Tensor) for leaf in leaves):
-            self.problem = "returns other values than tensors"
+    is_tensor: bool
+    spec: pytree.TreeSpec
+    problem: str
+    """Why the operator cannot stand for the reference; empty where it can."""
+
+
+@functools.cache
+def _structure(kernel: Kernel) -> _Returned:
+    """Found without computing, at the sizes of the reference's file."""
+    problem = ""
+    with FakeTensorMode(), torch.random.fork_rng(devices=()), torch.no_grad():
+        model = kernel.new_reference()
+        versions = [buffer._version for buffer in model.buffers()]
+        outputs = model(*kernel.example_inputs())
+        if versions != [buffer._version for buffer in model.buffers()]:
+            problem = "updates buffers"
+        leaves, spec = pytree.tree_flatten(outputs)
+    if not all(isinstance(leaf, torch.Tensor) for leaf in leaves):
+        problem = "returns other values than tensors"
+    return _Returned(isinstance(outputs, torch.Tensor), spec, problem)
 
 
 def module_class(kernel: Kernel, name: str, module: str) -> type[nn.Module]:
@@ -37,8 +44,8 @@ def module_class(kernel: Kernel, name: str, module: str) -> type[nn.Module]:
     Its constructor, state dict and gradients are the reference's own. The kernel runs where no
     gradient is needed, outside of autocast, and for what it was proven for.
     """
-    structure = _Structure(kernel)
     signature = inspect.signature(kernel.reference.Model.forward)
+    known: list[pytree.TreeSpec | None] = [None]
     paths = [name.split(".") for name in kernel.state_names]
 
     def __init__(self: Any, *arguments: Any, **named: Any) -> None:  # noqa: N807
@@ -49,7 +56,9 @@ def module_class(kernel: Kernel, name: str, module: str) -> type[nn.Module]:
         wanted = inspect.signature(base.__init__).bind(self, *proven)
         wanted.apply_defaults()
         same = _same(list(bound.arguments.values())[1:], list(wanted.arguments.values())[1:])
-        self._kernel_problem = structure.problem if same else "other constructor arguments"
+        returned = _structure(kernel)
+        known[:] = [None if returned.is_tensor else returned.spec]
+        self._kernel_problem = returned.problem if same else "other constructor arguments"
         self._proven_mode = [part.training for part in self.modules()]
         self._mode_matters = any(_reads_mode(type(part)) for part in self.modules())
 
@@ -68,15 +77,19 @@ def module_class(kernel: Kernel, name: str, module: str) -> type[nn.Module]:
                 kernel.engagement.count(problem)
             return base.forward(self, *inputs)
         outputs = kernel.operator(*tensors)
-        if structure.is_tensor:
-            return outputs
-        assert structure.spec is not None
-        leaves = [outputs] if isinstance(outputs, torch.Tensor) else list(outputs)
-        return pytree.tree_unflatten(leaves, structure.spec)
+        return _restore(outputs, known[0])
 
     base: Any = kernel.reference.Model
     body = {"__init__": __init__, "forward": forward, "__module__": module, "__doc__": base.__doc__}
     return type(name, (base,), body | {"kernel": kernel})
+
+
+def _restore(outputs: Any, spec: pytree.TreeSpec | None) -> Any:
+    """An operator's outputs as the reference returns them."""
+    if spec is None:
+        return outputs
+    leaves = [outputs] if isinstance(outputs, torch.Tensor) else list(outputs)
+    return pytree.tree_unflatten(leaves, spec)
 
 
 def _problem(module: Any) -> str:

@@ -207,7 +207,7 @@ class Kernel:
         found: _Skeleton | None = getattr(self._local, key, None)
         if found is None:
             # Neither a compiler that traces this call nor the caller's generator may notice.
-            with _disable_current_modes(), torch.random.fork_rng(), torch.no_grad():
+            with _disable_current_modes(), _keep_seed(), torch.no_grad():
                 module = self._construct(what)
                 if device is not None:
                     module = module.to(device)
@@ -254,7 +254,7 @@ class Kernel:
 
     def _wide_reference(self, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         wide = [t.double() if t.is_floating_point() else t for t in tensors]
-        with torch.random.fork_rng():
+        with _keep_seed():
             module = self.new_reference().double()
         inputs, state = self._arguments(wide)
         outputs = functional_call(module, state, tuple(inputs), strict=False)
@@ -293,6 +293,11 @@ class Kernel:
         wanted = [leaf for leaf in leaves if leaf.requires_grad]
         found = iter(torch.autograd.grad(ends, wanted, starts, allow_unused=True))
         return [next(found) if leaf.requires_grad else None for leaf in leaves]
+
+
+def _keep_seed() -> Any:
+    """Leaves the CPU's generator as it was; kernels are constructed there."""
+    return torch.random.fork_rng(devices=())
 
 
 def within_budget(
