@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kernelmill.api import RunResult, resume, run, verify
     from kernelmill.campaign.watcher import Watcher
+    from kernelmill.deploy.optimize import optimize, optimized
     from kernelmill.generators.model.model_specs import ModelSpec
     from kernelmill.records.candidate import Candidate
     from kernelmill.records.errors import KernelmillError
@@ -24,6 +25,8 @@ __all__ = [
     "Verdict",
     "Watcher",
     "Workspace",
+    "optimize",
+    "optimized",
     "resume",
     "run",
     "verify",
@@ -36,6 +39,8 @@ _MODULES = {
     "Verdict": "kernelmill.records.verdict",
     "Watcher": "kernelmill.campaign.watcher",
     "Workspace": "kernelmill.workspace",
+    "optimize": "kernelmill.deploy.optimize",
+    "optimized": "kernelmill.deploy.optimize",
     "resume": "kernelmill.api",
     "run": "kernelmill.api",
     "verify": "kernelmill.api",

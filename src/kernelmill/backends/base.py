@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import msgspec
 
+from kernelmill.backends.shipping import BuildRecipe
 from kernelmill.backends.support.environments import Environment
 from kernelmill.backends.support.preprocessing import PreprocessedSource
 from kernelmill.records.candidate import MODEL_FILE, Candidate
@@ -194,6 +195,13 @@ class Backend(ABC):
         Saves time and decides nothing: what fails here is left for the first call to report.
         """
         return built
+
+    def ship(self, candidate: Candidate) -> BuildRecipe | None:
+        """How a kernel that passed is built where Kernelmill is not installed.
+
+        None if it runs in a simulator only, or needs a host program that is not written yet.
+        """
+        return None
 
     def guide(self) -> dict[str, str]:
         """What writers of kernels should know: chapter -> Markdown. Has a chapter `contract`."""

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from kernelmill.backends.shipping import is_loader
 from kernelmill.records.candidate import (
     MODEL_FILE,
     MOST_BYTES,
@@ -47,7 +48,8 @@ def _sources(folder: Path) -> Iterator[Path]:
         if path.is_dir() or path.suffix in _COMPANION_SUFFIXES:
             continue
         _demand_source(path)
-        yield path
+        if not is_loader(path):
+            yield path
 
 
 def _demand_source(path: Path) -> None:

@@ -6,6 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from kernelmill.backends import get_backend
+from kernelmill.backends.shipping import write_importable
 from kernelmill.campaign.judge_pool import JudgePool
 from kernelmill.campaign.limits import RunLimits
 from kernelmill.campaign.watcher import Watcher
@@ -85,8 +87,9 @@ def _store(
 
 
 def write_best(workspace: Workspace, backend: str) -> list[Path]:
-    """Write the fastest kernel of every task, over all campaigns on a backend, as folders."""
-    home = workspace.folder / BEST / backend.replace(":", "-")
+    """Write the fastest kernel of every task, over all campaigns on a backend, as folders that
+    can be imported."""
+    home, target = workspace.folder / BEST / backend.replace(":", "-"), get_backend(backend)
     folders = []
     for best in workspace.best(backend):
         candidate = workspace.candidate(workspace.attempt(best.attempt))
@@ -95,9 +98,7 @@ def write_best(workspace: Workspace, backend: str) -> list[Path]:
             continue
         folder = home / best.name
         _clear(folder)
-        for name, text in candidate.files.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text, encoding="utf-8")
+        write_importable(folder, candidate, target.ship(candidate))
         (folder / "verdict.json").write_bytes(verdict.to_json())
         folders.append(folder)
     return folders

@@ -15,6 +15,7 @@ from kernelmill.cli.backend import backend_app
 from kernelmill.cli.dashboard import dashboard_command
 from kernelmill.cli.doctor import doctor_command
 from kernelmill.cli.encoding import demand_utf8
+from kernelmill.cli.export import export_command
 from kernelmill.cli.mcp import mcp_command
 from kernelmill.cli.memory import memory_app
 from kernelmill.cli.progress import INTERRUPTED
@@ -50,6 +51,7 @@ app.command("resume")(resume_command)
 app.command("status")(status_command)
 app.command("show")(show_command)
 app.command("report")(report_command)
+app.command("export")(export_command)
 app.command("prompt")(prompt_command)
 app.command("schema")(schema_command)
 app.command("dashboard")(dashboard_command)

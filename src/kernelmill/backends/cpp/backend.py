@@ -14,6 +14,7 @@ from kernelmill.backends.cpp.binary_rules import check_library
 from kernelmill.backends.cpp.executable_memory import executable_memory_problems
 from kernelmill.backends.cpp.machine import machine_facts
 from kernelmill.backends.cpp.source_rules import check_preprocessed, check_text
+from kernelmill.backends.shipping import BuildRecipe
 from kernelmill.backends.support.build_cache import build_once
 from kernelmill.backends.support.building import (
     COMPILER_PROGRAMS,
@@ -33,6 +34,7 @@ from kernelmill.records.errors import BackendUnavailable
 from kernelmill.sandbox import Zygote
 
 _COMPILERS = ("g++", "c++", "clang++")
+_COMPILER_VARIABLE = "CXX"
 _FLAGS = (
     "-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-shared", "-fvisibility=default",
     "-fno-optimize-sibling-calls", "-fno-jump-tables", "-Wl,-z,relro,-z,now,-z,text",
@@ -102,6 +104,14 @@ class CppBackend(Backend):
             findings += check_library(library, name, called, framework_allowed=inline)
         return findings
 
+    def ship(self, candidate: Candidate) -> BuildRecipe:
+        files, sources = tuple(sorted(candidate.files)), tuple(_sources(candidate))
+        if is_inline(candidate):
+            return BuildRecipe(self.name, "cpu", files)
+        return BuildRecipe(
+            self.name, "cpu", files, _LIBRARY, sources, _COMPILERS, _COMPILER_VARIABLE, _FLAGS
+        )
+
     def _build_inline(self, candidate: Candidate, compiler: str, zygote: Zygote) -> Built:
         call = read_inline_extension(candidate, zygote)
         name, include = call.name, (*framework_folders("include"), sysconfig.get_paths()["include"])
@@ -150,7 +160,7 @@ def _sources(candidate: Candidate) -> list[str]:
 
 
 def _find_compiler() -> str | None:
-    wanted = os.environ.get("CXX")
+    wanted = os.environ.get(_COMPILER_VARIABLE)
     names = (wanted, *_COMPILERS) if wanted else _COMPILERS
     return next((path for name in names if (path := shutil.which(name))), None)
 

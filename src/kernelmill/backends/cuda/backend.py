@@ -6,12 +6,14 @@ import re
 import shutil
 import subprocess
 import sysconfig
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from kernelmill.backends.base import Backend, BuildFailed, Built, Requirement, RuleFinding
 from kernelmill.backends.cpp.binary_rules import Allowance, check_library
 from kernelmill.backends.cuda.diagnostics import device_state
 from kernelmill.backends.cuda.source_rules import check_cuda, own_kernels
+from kernelmill.backends.shipping import BuildRecipe
 from kernelmill.backends.support.build_cache import BuildResult, build_once
 from kernelmill.backends.support.building import (
     COMPILER_PROGRAMS,
@@ -101,7 +103,7 @@ class CudaBackend(Backend):
         sources = _sources(candidate)
         if not sources:
             raise BuildFailed("no-source", "there is no CUDA source to build", ())
-        driver = ("-lcuda",) if any(_TENSOR_MAPS in text for text in files.values()) else ()
+        driver = _driver(files)
         command = (*_compiler_with_target(), *_FLAGS)
         compilation = Compilation(
             files, command, tuple(sources), _LIBRARY, driver, preprocessed=False
@@ -118,6 +120,17 @@ class CudaBackend(Backend):
             for name, library in built.artefacts.items()
             for finding in check_library(library, name, called, inline, _ALLOWANCE)
         ]
+
+    def ship(self, candidate: Candidate) -> BuildRecipe:
+        files, sources = tuple(sorted(candidate.files)), tuple(_sources(candidate))
+        if is_inline(candidate):
+            return BuildRecipe(self.name, "cuda", files)
+        compilers = ("nvcc", *(f"{folder}/nvcc" for folder in _DEFAULT_FOLDERS))
+        flags = ("-arch=native", *_FLAGS)
+        return BuildRecipe(
+            self.name, "cuda", files, _LIBRARY, sources, compilers, "NVCC", flags,
+            _driver(candidate.files),
+        )  # fmt: skip
 
     def _build_inline(self, candidate: Candidate, zygote: Zygote) -> Built:
         call = read_inline_extension(candidate, zygote, with_cuda=True)
@@ -141,6 +154,10 @@ class CudaBackend(Backend):
             {library: built.artefact}, prebuilt_extensions=True, kernels=own_kernels(texts),
             cached=built.cached,
         )  # fmt: skip
+
+
+def _driver(files: Mapping[str, str]) -> tuple[str, ...]:
+    return ("-lcuda",) if any(_TENSOR_MAPS in text for text in files.values()) else ()
 
 
 def _compiler_with_target() -> tuple[str, str]:

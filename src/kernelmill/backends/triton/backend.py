@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 import msgspec
 
 from kernelmill.backends.base import Backend, BuildFailed, Built, Requirement, RuleFinding
+from kernelmill.backends.shipping import BuildRecipe
 from kernelmill.backends.support.build_cache import cache_key
 from kernelmill.backends.support.building import build_sandbox, read_received
 from kernelmill.backends.support.nvidia import capability, gpu_name, gpu_names
@@ -103,6 +104,9 @@ class TritonBackend(Backend):
 
     def inspect_build(self, candidate: Candidate, built: Built) -> list[RuleFinding]:
         return []
+
+    def ship(self, candidate: Candidate) -> BuildRecipe:
+        return BuildRecipe(self.name, "cuda", tuple(sorted(candidate.files)))
 
     def _kernels(self, candidate: Candidate) -> tuple[str, ...]:
         return tuple(

@@ -1,0 +1,145 @@
+"""Kernels for regions: found in a workspace, or searched for within a budget."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from kernelmill import api
+from kernelmill.backends import get_backend
+from kernelmill.campaign import Watcher
+from kernelmill.deploy.champions import Champion, find_champions
+from kernelmill.deploy.export import write_kernel
+from kernelmill.deploy.region_tasks import RegionTask
+from kernelmill.judge.evidence import processor_name
+from kernelmill.records.errors import UsageError, WorkspaceError
+from kernelmill.shipped.operators import Kernel
+from kernelmill.workspace import Workspace
+
+REGIONS = "regions"
+"""Folder of a workspace with the regions of models as task files."""
+_KERNELS = "kernels"
+_NAMESPACE = "kernelmill"
+_made: dict[Path, Kernel] = {}
+"""Operators of this process, which can be defined once only, by folder."""
+
+Progress = Callable[[str], None]
+
+
+class SearchBudget(NamedTuple):
+    attempts: int
+    """Attempts per kind of region; 0 only looks up."""
+    max_minutes: float | None = None
+
+
+class Lookup(NamedTuple):
+    champions: dict[str, Champion]
+    """By the names of the regions' tasks."""
+    found: int
+    """How many of them were in the workspace before."""
+    searched: int
+    reasons: dict[str, str]
+    """Why the other regions have none."""
+
+
+def find_kernels(
+    tasks: Sequence[RegionTask],
+    workspace: Path,
+    backend: str,
+    budget: SearchBudget,
+    progress: Progress,
+    watcher: Watcher | None = None,
+) -> Lookup:
+    """Champions for these tasks; those that are missing are searched for."""
+    names = {task.name for task in tasks}
+    known = _look_up(workspace, backend, names)
+    missing = [task for task in tasks if task.name not in known]
+    searched = 0
+    if missing and budget.attempts > 0:
+        progress(f"searching kernels for {len(missing)} of {len(tasks)} kinds of regions")
+        searched = len(missing)
+        _search(missing, workspace, backend, budget, watcher)
+    champions = known | (_look_up(workspace, backend, names - known.keys()) if searched else {})
+    reasons = _reasons(workspace, names - champions.keys())
+    return Lookup(champions, len(known), searched, reasons)
+
+
+def write_tasks(tasks: Sequence[RegionTask], folder: Path) -> list[Path]:
+    """The regions as task files, one per kind."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = []
+        for task in tasks:
+            paths.append(folder / f"{task.name}.py")
+            paths[-1].write_text(task.source, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write {folder}: {error.strerror}") from error
+    return paths
+
+
+def make_kernel(champion: Champion, workspace: Path) -> Kernel:
+    """The operator of a champion, for the sizes it was measured with."""
+    digest = champion.candidate.digest
+    name = f"{champion.name.rpartition('/')[2]}_{digest}"
+    folder = (workspace / _KERNELS / champion.backend.replace(":", "-") / name).resolve()
+    if folder not in _made:
+        write_kernel(folder, champion, name, only_measured=True)
+        _made[folder] = Kernel(folder, _NAMESPACE)
+    return _made[folder]
+
+
+def _look_up(workspace: Path, backend: str, names: set[str]) -> dict[str, Champion]:
+    try:
+        with Workspace(workspace) as opened:
+            found = find_champions(opened, get_backend(backend).target, names)
+    except WorkspaceError:
+        return {}
+    return {name: one for name, one in found.items() if _is_of_this_machine(one)}
+
+
+def _is_of_this_machine(champion: Champion) -> bool:
+    evidence = champion.verdict.evidence
+    return bool(evidence.device) or evidence.processor == processor_name()
+
+
+def _search(
+    tasks: Sequence[RegionTask],
+    workspace: Path,
+    backend: str,
+    budget: SearchBudget,
+    watcher: Watcher | None,
+) -> None:
+    workspace.mkdir(parents=True, exist_ok=True)
+    with Workspace(workspace, create=True):
+        paths = write_tasks(tasks, workspace / REGIONS)
+    try:
+        api.run(
+            paths,
+            backend=backend,
+            budget=budget.attempts,
+            workspace=workspace,
+            max_minutes=budget.max_minutes,
+            compiled=False,
+            watcher=watcher,
+        )
+    except UsageError as error:
+        if "none of the" not in str(error):
+            raise
+
+
+def _reasons(workspace: Path, names: set[str]) -> dict[str, str]:
+    """The latest reason why a task has no kernel, by its name."""
+    found: dict[str, str] = {}
+    try:
+        with Workspace(workspace) as opened:
+            for campaign in opened.campaigns():
+                for entry in opened.tasks(campaign):
+                    if entry.name not in names:
+                        continue
+                    failures = (
+                        [] if entry.task is None else opened.failures(campaign, entry.task, 1)
+                    )
+                    reason = entry.set_aside or (failures[0].reason if failures else "")
+                    found[entry.name] = reason or "no kernel has passed"
+    except WorkspaceError:
+        pass
+    return found

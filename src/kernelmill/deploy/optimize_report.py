@@ -1,0 +1,72 @@
+"""What `optimize` has found, replaced and measured."""
+
+import msgspec
+
+from kernelmill.records.verdict import Interval
+
+
+class RegionRow(msgspec.Struct, frozen=True):
+    """One kind of region."""
+
+    task: str
+    operators: tuple[str, ...]
+    places: int
+    share: float
+    """Share of the model's time in PyTorch, all places together."""
+    over_baseline: Interval | None
+    """The judge's interval of its kernel alone; None where none has passed."""
+    outcome: str
+    """`replaced`, or why PyTorch stays."""
+
+
+class OptimizeReport(msgspec.Struct, frozen=True):
+    model: str
+    backend: str
+    rows: tuple[RegionRow, ...]
+    end_to_end: Interval | None
+    """Time of the original over that of the result; None where nothing was measured."""
+    original_ms: float | None
+    outcome: str
+    """`faster`, or why the original stays."""
+    searched: int
+    """Kinds of regions that kernels were searched for."""
+    found: int
+    """Kinds whose kernels were in the workspace before."""
+    seconds: float
+    a_a: Interval | None = None
+    """The original against itself in the same measurement."""
+    graph_alone: Interval | None = None
+    """The captured graph without any kernel against the original."""
+
+    @property
+    def is_faster(self) -> bool:
+        return self.outcome == FASTER
+
+    @property
+    def replaced(self) -> tuple[RegionRow, ...]:
+        return tuple(row for row in self.rows if row.outcome == REPLACED)
+
+    def __str__(self) -> str:
+        lines = [f"{self.model} on {self.backend}: {self.outcome}"]
+        if self.end_to_end is not None:
+            lines.append(
+                f"end to end {self.end_to_end} (original {self.original_ms:.3f} ms; against itself "
+                f"{self.a_a}; the graph without kernels {self.graph_alone})"
+            )
+        lines += [_line(row) for row in self.rows]
+        lines.append(
+            f"{len(self.replaced)} of {len(self.rows)} kinds of regions replaced; kernels of "
+            f"{self.found} were in the workspace, {self.searched} were searched; "
+            f"{self.seconds:.0f} s"
+        )
+        return "\n".join(lines)
+
+
+REPLACED = "replaced"
+FASTER = "faster"
+
+
+def _line(row: RegionRow) -> str:
+    alone = "" if row.over_baseline is None else f", alone {row.over_baseline}"
+    names = ", ".join(dict.fromkeys(row.operators))
+    return f"  {row.share:.1%} in {row.places} x {names}{alone}: {row.outcome}"
