@@ -27,11 +27,6 @@ def test_honest_kernels_break_no_rule(folder: Path) -> None:
     assert check_kernels(candidate.files["model.py"], "model.py") == []
 
 
-def test_every_example_has_a_baseline() -> None:
-    names = {path.name for path in (BACKEND.examples() / "starter").iterdir()}
-    assert names == {path.name for path in (BACKEND.folder() / "baselines" / "starter").iterdir()}
-
-
 @pytest.mark.parametrize(
     "line",
     [
