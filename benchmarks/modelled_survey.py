@@ -1,9 +1,10 @@
 """Which tasks of the suites can be judged on a modelled backend, and how long a verdict takes.
 
-    python benchmarks/modelled_survey.py BACKEND [SUITE...] [--every N] [--json FILE]
+    python benchmarks/modelled_survey.py BACKEND [SUITE or SUITE/TASK...] [--every N] [--json FILE]
 
 A task counts as judged where a plain form of it passes all gates as a candidate. For the others the
-reason is printed. The form is its own baseline, so a verdict's time has no other in it.
+reason is printed. The form is its own baseline, so a verdict's time has no other in it. Tasks that
+the backend declines by name are counted apart.
 """
 
 import argparse
@@ -26,6 +27,7 @@ from kernelmill.tasks import TaskFile, load_suite
 
 SUITES = ("starter", "basic", "fused", "attention", "hyper")
 _MAX_REASON = 160
+_DECLINED = "declined: lacks "
 
 
 class Surveyed(NamedTuple):
@@ -38,13 +40,21 @@ class Surveyed(NamedTuple):
     """Number of the form that passed, from 0."""
     reason: str
 
+    @property
+    def suite(self) -> str:
+        return self.task.partition("/")[0]
+
+    @property
+    def declined(self) -> bool:
+        return self.reason.startswith(_DECLINED)
+
 
 def survey(judge: Judge, file: TaskFile) -> Surveyed:
     try:
         task = judge.describe(file)
         lacking = judge.backend.lacks(task)
         if lacking:
-            return Surveyed(file.id, False, 0.0, 0.0, 0, f"declined: lacks {lacking}")
+            return Surveyed(file.id, False, 0.0, 0.0, 0, f"{_DECLINED}{lacking}")
         return _judge_forms(judge, task)
     except TaskError as error:
         return Surveyed(file.id, False, 0.0, 0.0, 0, f"task: {error}")
@@ -102,12 +112,26 @@ def main() -> None:
             if options.json:
                 with options.json.open("a") as lines:
                     lines.write(json.dumps(one._asdict()) + "\n")
-    judged = [one for one in found if one.judged]
-    print(f"{len(judged)} of {len(found)} judged")
-    if len(judged) > 1:
-        times = sorted(one.seconds for one in judged)
-        tenth = statistics.quantiles(times, n=10)[-1]
-        print(f"verdict: median {statistics.median(times):.1f} s, p90 {tenth:.1f} s")
+    for line in table(found):
+        print(line)
+
+
+def table(found: list[Surveyed]) -> Iterator[str]:
+    """One row per suite, as Markdown."""
+    yield "| suite | tasks | declined by name | judged | not judged | median s | p90 s |"
+    yield "|---|---|---|---|---|---|---|"
+    suites = list(dict.fromkeys(one.suite for one in found))
+    for suite in [*suites, *(["all"] if len(suites) > 1 else [])]:
+        tasks = [one for one in found if suite in (one.suite, "all")]
+        judged = sorted(one.seconds for one in tasks if one.judged)
+        declined = sum(one.declined for one in tasks)
+        times = [f"{statistics.median(judged):.1f}" if judged else "-"]
+        times.append(f"{statistics.quantiles(judged, n=10)[-1]:.1f}" if len(judged) > 1 else "-")
+        others = len(tasks) - declined - len(judged)
+        yield (
+            f"| {suite} | {len(tasks)} | {declined} | {len(judged)} | {others} | "
+            f"{' | '.join(times)} |"
+        )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from kernelmill.generators.composer.baseline import write_plain_pypto
 from kernelmill.generators.composer.emit.pypto.held import Held, group_axes
 from kernelmill.generators.composer.emit.pypto.writer import Writer
 from kernelmill.generators.composer.graph import Extent
-from kernelmill.judge import Judge, JudgeSettings
+from kernelmill.judge import Judge
 from kernelmill.records.candidate import Candidate, Origin
 from kernelmill.records.task import Task
 from kernelmill.tasks import load_suite
@@ -18,10 +18,9 @@ ROWS, COLUMNS, ONE = Extent("s0", 6), Extent("s1", 4), Extent("1", 1)
 
 
 @pytest.fixture(scope="module")
-def tasks() -> dict[str, Task]:
+def tasks(judge: Judge) -> dict[str, Task]:
     names = ("starter/softmax", "starter/causal_attention", "starter/max_pool2d")
-    with Judge(PyptoBackend(), JudgeSettings()) as judge:
-        return {name: judge.describe(load_suite(name)[0]) for name in names}
+    return {name: judge.describe(load_suite(name)[0], PyptoBackend.scale) for name in names}
 
 
 @pytest.mark.parametrize("name", ["starter/softmax", "starter/causal_attention"])
