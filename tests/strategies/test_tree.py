@@ -35,8 +35,11 @@ def test_an_intent_is_dropped_after_some_tries_without_a_gain(campaign: Simulate
     # The tries below belong to no attempts: only their outcome matters.
     campaign.workspace.database.execute("PRAGMA foreign_keys = OFF")
     log = IntentLog(campaign.workspace.database)
+    for number in range(20):
+        # What the generator finds by itself has only done harm: methods come first.
+        log.add(IntentTry(500 + number, OWN_IDEA, 0, 0.1, 0.2, -0.5), 1, 1, "cpp", "pointwise")
     seen = set()
-    for number in range(12):
+    for number in range(40):
         step = propose(campaign).step
         assert step is not None
         if step.intent == OWN_IDEA:
