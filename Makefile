@@ -5,8 +5,9 @@ BIN := $(VENV)/bin
 TOOLCHAINS := pallas triton_ascend pypto
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help run test check test-fast test-compiler test-slow test-gpu test-npu test-npu-short test-model \
-	test-faults test-exploits test-suites test-skills test-browser bench docs setup-system \
+.PHONY: help run test check test-fast test-compiler test-slow test-gpu test-npu test-npu-short \
+	test-model test-faults test-exploits test-suites test-skills test-browser test-deploy bench docs \
+	setup-system \
 	setup-rvv clean
 
 help:
@@ -24,6 +25,7 @@ help:
 	@echo "make test-suites   screen every built-in task; call each starter kernel wrongly"
 	@echo "make test-skills   judge the code cases of every method"
 	@echo "make test-browser  drive the dashboard with Debian's chromium"
+	@echo "make test-deploy   install an exported package into a new environment, 1000 wrong calls"
 	@echo "make bench         the benchmarks, one after the other"
 	@echo "make docs          write docs/cli.md and docs/exploits.md anew"
 	@echo "make setup-system  install system packages (needs root)"
@@ -86,6 +88,9 @@ test-skills: $(VENV)/installed-dev
 test-browser: $(VENV)/installed-browser
 	$(BIN)/pytest -m browser
 
+test-deploy: $(VENV)/installed-dev
+	KERNELMILL_INSTALL=1 KERNELMILL_CALLS=1000 $(BIN)/pytest tests/deploy
+
 bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/verify_cost.py
 	$(BIN)/python benchmarks/timing_trust.py
@@ -95,6 +100,7 @@ bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/memory_scale.py
 	$(BIN)/python benchmarks/suites.py
 	$(BIN)/python benchmarks/learning.py
+	$(BIN)/python benchmarks/end_to_end.py
 
 docs: $(VENV)/installed-dev
 	$(BIN)/python docs/generate_cli.py

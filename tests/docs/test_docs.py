@@ -57,6 +57,23 @@ def test_the_examples_of_the_library_run() -> None:
     assert "kernel.cpp" in files
 
 
+def test_the_example_of_an_optimized_model_runs() -> None:
+    (example,) = python_blocks("deploy.md")
+    assert run_python(example) == "no kernel is proven for it\n[('gelu',), ('add',)]\nTrue True\n"
+
+
+def test_every_verb_in_the_page_on_using_kernels_is_one() -> None:
+    reference = (PROJECT / "docs" / "cli.md").read_text()
+    commands = re.findall(
+        r"^kernelmill (\w+) ([^#\n]*)", (PROJECT / "docs" / "deploy.md").read_text(), re.M
+    )
+    assert {verb for verb, _ in commands} == {"export", "extract", "run", "patch"}
+    for verb, options in commands:
+        (usage,) = re.findall(rf"## kernelmill {verb}\n\n```text\n(.*?)```", reference, re.S)
+        for option in re.findall(r"--[a-z-]+", options):
+            assert option in usage
+
+
 @pytest.mark.compiler
 def test_the_candidate_example_builds_and_passes(tmp_path: Path) -> None:
     text = (PROJECT / "docs" / "candidates.md").read_text()

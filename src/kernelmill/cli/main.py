@@ -16,6 +16,7 @@ from kernelmill.cli.dashboard import dashboard_command
 from kernelmill.cli.doctor import doctor_command
 from kernelmill.cli.encoding import demand_utf8
 from kernelmill.cli.export import export_command
+from kernelmill.cli.extract import extract_command, patch_command
 from kernelmill.cli.mcp import mcp_command
 from kernelmill.cli.memory import memory_app
 from kernelmill.cli.progress import INTERRUPTED
@@ -52,6 +53,8 @@ app.command("status")(status_command)
 app.command("show")(show_command)
 app.command("report")(report_command)
 app.command("export")(export_command)
+app.command("extract")(extract_command)
+app.command("patch")(patch_command)
 app.command("prompt")(prompt_command)
 app.command("schema")(schema_command)
 app.command("dashboard")(dashboard_command)

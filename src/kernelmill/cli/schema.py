@@ -16,6 +16,7 @@ from kernelmill.cli.json_records import (
 )
 from kernelmill.cli.terminal import wide_console
 from kernelmill.cli.workspace import WorkspaceSize
+from kernelmill.deploy.optimize_report import OptimizeReport, RegionRow
 from kernelmill.records.errors import UsageError
 from kernelmill.records.task import Task
 from kernelmill.records.verdict import Verdict
@@ -25,9 +26,11 @@ from kernelmill.report.summary import CampaignSummary
 SCHEMAS: dict[str, Any] = {
     "backend list": list[BackendLine],
     "doctor": MachineReport,
+    "extract": tuple[RegionRow, ...],
     "memory audit": list[Finding],
     "memory explain": Explanation,
     "memory show": MemoryReport,
+    "patch": OptimizeReport,
     "report": CampaignSummary,
     "show": AttemptDetail,
     "skills list": list[SkillRecord],

@@ -1,5 +1,6 @@
 """Capture of a module as one graph, and what must hold for the graph to stand for the module."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -101,7 +102,8 @@ def capture_module(
     if hooked:
         raise UsageError(f"{hooked[0]} has forward hooks, which a captured graph would not call")
     try:
-        with torch.no_grad():
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # of torch about its own code
             program = torch.export.export(module, tuple(arguments), dict(named), strict=False)
             program = program.run_decompositions({})
     except Exception as error:  # whatever the module's own code or the exporter raises

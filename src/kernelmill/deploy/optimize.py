@@ -21,8 +21,10 @@ from kernelmill.deploy.kernel_lookup import (
     SearchBudget,
     find_kernels,
     make_kernel,
+    write_tasks,
 )
 from kernelmill.deploy.measure import time_arms
+from kernelmill.deploy.model_files import load_model
 from kernelmill.deploy.optimize_report import FASTER, REPLACED, OptimizeReport, RegionRow
 from kernelmill.deploy.optimized import (
     FunctionModule,
@@ -42,6 +44,8 @@ from kernelmill.shipped.operators import Kernel, within_budget
 _LEAST_SHARE = 0.005
 """Regions with less of the model's time are not worth a kernel."""
 _SCREENING_ROUNDS = 12
+_LEAST_GAIN = 0.99
+"""A kernel that brings less within the model is left out; noise hides what is nearer to 1."""
 _TOLERANCE = 8.0
 DEFAULT_BUDGET = 2
 DEFAULT_ROUNDS = 30
@@ -155,14 +159,44 @@ def extract_regions(
     return regions._replace(tasks=tuple(sorted(tasks, key=regions.share, reverse=True)))
 
 
+def extract_model_file(model: str, to: Path) -> tuple[RegionRow, ...]:
+    """Write the regions of a model's file as tasks; their share of its time, the largest first."""
+    module, inputs = load_model(model)
+    regions = extract_regions(module, *_arguments(inputs))
+    write_tasks(regions.tasks, to)
+    return tuple(
+        RegionRow(task.name, task.operators, len(task.regions), regions.share(task), None, "")
+        for task in regions.tasks
+    )
+
+
+def patch_model_file(model: str, **options: Any) -> OptimizeReport:
+    """`optimize` of a model's file: its report."""
+    module, inputs = load_model(model)
+    report: OptimizeReport = optimize(module, inputs, **options).report
+    return report
+
+
 def _demand_determinism(graph: fx.Graph, module: nn.Module) -> None:
     for node in graph.nodes:
-        tags = getattr(node.target, "tags", ())
-        eval_dropout = "dropout" in str(node.target) and node.args[2:3] == (False,)
-        if torch.Tag.nondeterministic_seeded in tags and not eval_dropout:
+        if _draws(node):
             raise UsageError(
                 f"{type(module).__name__} draws random numbers ({node.target}): call .eval() first"
             )
+
+
+def _draws(node: fx.Node) -> bool:
+    """Whether a node draws random numbers; dropout that is turned off does not."""
+    target = node.target
+    if not isinstance(target, torch._ops.OpOverload):
+        return False
+    if torch.Tag.nondeterministic_seeded not in target.tags:
+        return False
+    for number, argument in enumerate(target._schema.arguments):
+        if argument.name in ("dropout_p", "train", "training"):
+            given = node.args[number] if number < len(node.args) else argument.default_value
+            return bool(node.kwargs.get(argument.name, given))
+    return True
 
 
 class _Assembly:
@@ -248,8 +282,8 @@ class _Assembly:
         arms = {"plain": self._arm(plain)}
         arms |= {task.name: self._arm(self._patched([task])) for task in tasks}
         times = time_arms(arms, _SCREENING_ROUNDS)
-        base = typical_time(times["plain"])
-        return [task for task in tasks if typical_time(times[task.name]) < base]
+        gains = {t.name: ratio_interval(times["plain"], times[t.name]).ratio for t in tasks}
+        return [task for task in tasks if gains[task.name] > _LEAST_GAIN]
 
     def _judge(self, graph: PatchedGraph) -> tuple[_Measured, str]:
         self._progress("measuring end to end")

@@ -18,6 +18,11 @@ class RegionRow(msgspec.Struct, frozen=True):
     outcome: str
     """`replaced`, or why PyTorch stays."""
 
+    @property
+    def bound(self) -> float:
+        """The whole model's gain if this region took no time at all, by Amdahl's law."""
+        return 1 / max(1 - self.share, 1e-3)
+
 
 class OptimizeReport(msgspec.Struct, frozen=True):
     model: str
@@ -47,13 +52,15 @@ class OptimizeReport(msgspec.Struct, frozen=True):
         return tuple(row for row in self.rows if row.outcome == REPLACED)
 
     def __str__(self) -> str:
+        return "\n".join([*map(_line, self.rows), self.conclusion()])
+
+    def conclusion(self) -> str:
         lines = [f"{self.model} on {self.backend}: {self.outcome}"]
         if self.end_to_end is not None:
             lines.append(
                 f"end to end {self.end_to_end} (original {self.original_ms:.3f} ms; against itself "
                 f"{self.a_a}; the graph without kernels {self.graph_alone})"
             )
-        lines += [_line(row) for row in self.rows]
         lines.append(
             f"{len(self.replaced)} of {len(self.rows)} kinds of regions replaced; kernels of "
             f"{self.found} were in the workspace, {self.searched} were searched; "

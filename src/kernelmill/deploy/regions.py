@@ -29,6 +29,20 @@ _VIEWS = frozenset(
 _MADE = frozenset(
     "arange full zeros ones empty scalar_tensor full_like zeros_like ones_like".split()
 )
+_GATHERS = frozenset(
+    "max_pool1d max_pool2d max_pool3d max_pool2d_with_indices avg_pool1d avg_pool2d avg_pool3d "
+    "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_max_pool2d upsample_nearest1d "
+    "upsample_nearest2d upsample_bilinear2d upsample_bicubic2d upsample_linear1d grid_sampler_2d "
+    "index index_select gather embedding embedding_bag take_along_dim im2col cumsum".split()
+)
+"""Operators that read an element many times, or in another order: computing what they read where
+they read it would compute it many times."""
+_REDUCTIONS = frozenset(
+    "sum mean amax amin max min prod var var_mean std norm linalg_vector_norm argmax argmin any "
+    "all softmax _softmax log_softmax _log_softmax logsumexp layer_norm native_layer_norm "
+    "group_norm native_group_norm instance_norm rms_norm".split()
+)
+_JOINS = frozenset("cat stack concat".split())
 _MOST_NODES = 200
 
 
@@ -112,11 +126,21 @@ def _grow(nodes: list[fx.Node], wanted: Callable[[fx.Node], bool]) -> Iterable[s
             if source not in group_of or group_of[source] is group_of[node]:
                 continue
             joined = group_of[source] | group_of[node]
-            if _is_convex(joined, bit, above, below):
+            if not _is_parting(node, group_of[source]) and _is_convex(joined, bit, above, below):
                 for member in joined:
                     group_of[member] = joined
     unique = {id(group): group for group in group_of.values()}
     return unique.values()
+
+
+def _is_parting(node: fx.Node, made: set[fx.Node]) -> bool:
+    """Whether a node is better off with its inputs in memory."""
+    name = operator_name(node)
+    if name in _GATHERS:
+        return any(not is_view(one) for one in made)
+    if name in _JOINS:
+        return any(operator_name(one) in _GATHERS | _REDUCTIONS for one in made)
+    return False
 
 
 def _is_convex(
