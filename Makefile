@@ -7,8 +7,7 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints
 
 .PHONY: help run test check test-fast test-compiler test-slow test-gpu test-npu test-npu-short \
 	test-model test-faults test-exploits test-suites test-skills test-browser test-deploy bench docs \
-	setup-system \
-	setup-rvv clean
+	setup-system setup-rvv clean
 
 help:
 	@echo "make run           install, then make kernels for the starter suite"
