@@ -103,12 +103,16 @@ def test_json_for_scripts(filled: Path) -> None:
     assert shown["conversations"][0][1] == {"speaker": "answer", "text": "Here it is."}
 
 
+JUDGE_OR_PROBE = ("verify", "tasks show", "doctor", "extract", "patch")
+"""Verbs that judge a kernel, run a model or probe the machine, and have tests of their own."""
+
+
 def test_every_read_verb_prints_what_its_schema_says(filled: Path) -> None:
     """In one process, since a start of the program takes longer than what is tested."""
     arguments = {"show": ["2"], "memory explain": ["2"], "tasks list": ["starter"]}
     elsewhere = ("backend list", "doctor", "skills list", "tasks list", "tasks show")
     for name, record in SCHEMAS.items():
-        if name in ("verify", "tasks show", "doctor"):  # they judge, or probe the machine
+        if name in JUDGE_OR_PROBE:
             continue
         where = [] if name in elsewhere else ["--workspace", str(filled)]
         command = [*name.split(), *arguments.get(name, []), "--json", *where]
