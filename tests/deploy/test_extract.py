@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 import torch
 import torch.nn.functional as F
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 
 from deploy.workspaces import describe
 from kernelmill.cli.main import app
+from kernelmill.cli.schema import SCHEMAS
 from kernelmill.deploy.model_files import load_model
 from kernelmill.deploy.optimize import extract_regions
 from kernelmill.records.errors import UsageError
@@ -61,6 +63,9 @@ def test_regions_become_tasks_that_load(model: Path, tmp_path: Path) -> None:
     # The table and the four tensors of the norm are state; mask, index and the product are inputs.
     assert (len(described.state), len(described.shown.tensors)) == (5, 3)
     assert task.stem in done.output and "at most" in done.output
+    done = CliRunner().invoke(app, [*command, "--json"])
+    (row,) = msgspec.json.decode(done.stdout, type=SCHEMAS["extract"])
+    assert row.task == task.stem
 
 
 class Pooled(nn.Module):
