@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from deploy.workspaces import SCALED_NORM, store_champions
 from judge.kernels import KERNEL, MODEL, TASK
-from kernelmill.deploy.export import Layout, export_campaign
+from kernelmill.deploy.export import PackageLayout, export_campaign
 from kernelmill.records.candidate import Candidate, Origin
 from kernelmill.records.errors import UsageError
 from kernelmill.shipped.operators import Kernel
@@ -38,7 +38,9 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def export(workspace: Path, to: Path, layout: Layout = Layout.PACKAGE) -> dict[str, Any]:
+def export(
+    workspace: Path, to: Path, layout: PackageLayout = PackageLayout.PACKAGE
+) -> dict[str, Any]:
     with Workspace(workspace) as opened:
         exported = export_campaign(opened, None, to, layout=layout)
     return json.loads(exported.manifest.to_json())  # type: ignore[no-any-return]
@@ -237,7 +239,7 @@ def test_without_a_compiler_the_reference_answers(workspace: Path, tmp_path: Pat
 
 
 def test_a_patch_can_be_applied(workspace: Path, tmp_path: Path) -> None:
-    export(workspace, tmp_path / "patched", Layout.PATCH)
+    export(workspace, tmp_path / "patched", PackageLayout.PATCH)
     target = tmp_path / "repository"
     target.mkdir()
     subprocess.run(["git", "init", "-q"], cwd=target, check=True)
@@ -249,7 +251,7 @@ def test_a_patch_can_be_applied(workspace: Path, tmp_path: Path) -> None:
 
 
 def test_a_repository_for_the_kernels_library_is_complete(workspace: Path, tmp_path: Path) -> None:
-    export(workspace, tmp_path / "hub_kernels", Layout.HF_KERNELS)
+    export(workspace, tmp_path / "hub_kernels", PackageLayout.HF_KERNELS)
     build = tmp_path / "hub_kernels" / "build" / "torch-cpu"
     metadata = json.loads((build / "metadata.json").read_text())
     assert metadata["version"] == 1 and metadata["backend"] == {"type": "cpu"}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from deploy.workspaces import SCALED_NORM, store_champions
-from kernelmill.deploy.export import Layout, export_campaign
+from kernelmill.deploy.export import PackageLayout, export_campaign
 from kernelmill.workspace import Workspace
 
 PROJECT = Path(__file__).parent.parent.parent
@@ -46,7 +46,7 @@ def test_a_package_installs_and_passes_its_tests(tmp_path: Path) -> None:
     store_champions(tmp_path / "w", {"mine/scaled_norm": SCALED_NORM})
     with Workspace(tmp_path / "w") as workspace:
         export_campaign(workspace, None, tmp_path / "own_kernels")
-        export_campaign(workspace, None, tmp_path / "hub_kernels", layout=Layout.HF_KERNELS)
+        export_campaign(workspace, None, tmp_path / "hub_kernels", layout=PackageLayout.HF_KERNELS)
     run(sys.executable, "-m", "pip", "wheel", "--no-deps", "-w", ".", "./own_kernels", cwd=tmp_path)
     (wheel,) = tmp_path.glob("*.whl")
     venv.create(tmp_path / "clean", with_pip=True)

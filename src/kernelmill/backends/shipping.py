@@ -33,7 +33,7 @@ class BuildRecipe(msgspec.Struct, frozen=True):
     """Options that follow the sources."""
 
 
-def write_sources(folder: Path, candidate: Candidate, recipe: BuildRecipe | None) -> None:
+def write_kernel_folder(folder: Path, candidate: Candidate, recipe: BuildRecipe | None) -> None:
     """The sources of a kernel, and how they are built."""
     for name, text in candidate.files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -45,7 +45,7 @@ def write_sources(folder: Path, candidate: Candidate, recipe: BuildRecipe | None
 
 def write_importable(folder: Path, candidate: Candidate, recipe: BuildRecipe | None) -> None:
     """The same as a Python package that defines `ModelNew`, where the kernel can run natively."""
-    write_sources(folder, candidate, recipe)
+    write_kernel_folder(folder, candidate, recipe)
     if recipe is not None and not candidate.files.keys() & LOADER_FILES.keys():
         for name, module in LOADER_FILES.items():
             (folder / name).write_text(shipped_source(module), encoding="utf-8")

@@ -8,7 +8,7 @@ import typer
 from kernelmill.api import DEFAULT_WORKSPACE
 from kernelmill.cli.options import WorkspaceOption
 from kernelmill.cli.terminal import folding_table, wide_console
-from kernelmill.deploy.export import DEFAULT_LICENCE, Layout, export_campaign
+from kernelmill.deploy.export import DEFAULT_LICENCE, PackageLayout, export_campaign
 from kernelmill.workspace import Workspace
 
 
@@ -22,12 +22,12 @@ def export_command(
         str, typer.Option(help="Name of the Python package. Default: that of the folder.")
     ] = "",
     layout: Annotated[
-        Layout,
+        PackageLayout,
         typer.Option(
             help="An installable package, a repository for Hugging Face's kernels library, or a "
             "patch for a foreign repository."
         ),
-    ] = Layout.PACKAGE,
+    ] = PackageLayout.PACKAGE,
     licence: Annotated[
         str, typer.Option("--license", help="SPDX identifier that the package declares.")
     ] = DEFAULT_LICENCE,

@@ -109,7 +109,7 @@ def prune_items(workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> None:
 
 
 @memory_app.command("export")
-def export_command(
+def export_items(
     file: Annotated[Path, typer.Argument(help="The file to write.")],
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     without: Annotated[

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import jinja2
 import msgspec
 
-from kernelmill.backends.shipping import write_sources
+from kernelmill.backends.shipping import write_kernel_folder
 from kernelmill.deploy.champions import Champion, LeftOut, champions_of
 from kernelmill.deploy.kernel_spec import describe_kernel
 from kernelmill.deploy.manifest import Manifest, describe_evidence, make_manifest
@@ -27,7 +27,7 @@ _VERSION = 1
 DEFAULT_LICENCE = "Apache-2.0"
 
 
-class Layout(enum.StrEnum):
+class PackageLayout(enum.StrEnum):
     PACKAGE = "package"
     HF_KERNELS = "hf-kernels"
     PATCH = "patch"
@@ -52,7 +52,7 @@ def export_campaign(
     to: Path,
     *,
     name: str = "",
-    layout: Layout = Layout.PACKAGE,
+    layout: PackageLayout = PackageLayout.PACKAGE,
     licence: str = DEFAULT_LICENCE,
     only_faster: bool = True,
 ) -> Exported:
@@ -76,9 +76,9 @@ def export_campaign(
     )
     manifest = make_manifest(package, licence, found.id, evidence, tuple(left_out))
     _demand_empty(to)
-    if layout is Layout.PACKAGE:
+    if layout is PackageLayout.PACKAGE:
         _write_package(to, named, manifest)
-    elif layout is Layout.HF_KERNELS:
+    elif layout is PackageLayout.HF_KERNELS:
         _write_repository(to, named, manifest)
     else:
         _write_patch(to, named, manifest)
@@ -177,7 +177,7 @@ def write_kernel(folder: Path, champion: Champion, name: str, only_measured: boo
     """The folder that an operator is made from."""
     folder.mkdir(parents=True, exist_ok=True)
     spec = describe_kernel(champion, name, only_measured)
-    write_sources(folder, champion.candidate, champion.recipe)
+    write_kernel_folder(folder, champion.candidate, champion.recipe)
     _write_text(folder / "reference.py", champion.task.source)
     (folder / "kernel.json").write_bytes(msgspec.json.encode(spec))
     (folder / "verdict.json").write_bytes(champion.verdict.to_json())

@@ -41,7 +41,7 @@ class Lookup(NamedTuple):
     """Why the other regions have none."""
 
 
-def find_kernels(
+def look_up_kernels(
     tasks: Sequence[RegionTask],
     workspace: Path,
     backend: str,

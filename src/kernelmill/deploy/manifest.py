@@ -1,12 +1,11 @@
 """Evidence of exported kernels: what was proven, measured, where and from what."""
 
-import datetime
-
 import msgspec
 
 from kernelmill import __version__
 from kernelmill.deploy.champions import Champion, LeftOut, LineageStep
 from kernelmill.records.verdict import Interval
+from kernelmill.workspace.rows import now
 
 
 class KernelEvidence(msgspec.Struct, frozen=True):
@@ -74,10 +73,6 @@ def describe_evidence(champion: Champion, name: str, operator: str, module: str)
         judged_at=evidence.made_at,
         lineage=champion.lineage,
     )
-
-
-def now() -> str:
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def make_manifest(

@@ -19,7 +19,7 @@ from kernelmill.deploy.kernel_lookup import (
     Lookup,
     Progress,
     SearchBudget,
-    find_kernels,
+    look_up_kernels,
     make_kernel,
     write_tasks,
 )
@@ -97,7 +97,7 @@ def optimize(
     progress("capturing the graph")
     regions = extract_regions(module, arguments, named)
     worth = [task for task in regions.tasks if regions.share(task) >= _LEAST_SHARE]
-    lookup = find_kernels(
+    lookup = look_up_kernels(
         worth, Path(workspace), backend, SearchBudget(budget, max_minutes), progress, watcher
     )
     work = _Assembly(module, arguments, named, regions, lookup, Path(workspace), rounds, progress)

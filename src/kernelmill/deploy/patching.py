@@ -15,7 +15,7 @@ from kernelmill.shipped.operators import Kernel
 Run = Callable[..., Any]
 
 
-class KernelCall:
+class PatchedCall:
     """A call of a kernel within a graph: directly, or as an operator where a compiler traces."""
 
     def __init__(self, kernel: Kernel) -> None:
@@ -37,7 +37,7 @@ def patch_graph(
     output = graph.graph_copy(capture.graph.graph, copies)
     graph.output(output)
     for task in tasks:
-        call = KernelCall(kernels[task.name])
+        call = PatchedCall(kernels[task.name])
         for region, arguments in zip(task.regions, task.arguments, strict=True):
             _replace(graph, call, region.nodes, region.outputs, arguments, copies)
     patched: fx.GraphModule = legalize_graph(fx.GraphModule({}, graph))
@@ -47,7 +47,7 @@ def patch_graph(
 
 def _replace(
     graph: fx.Graph,
-    call: KernelCall,
+    call: PatchedCall,
     nodes: tuple[fx.Node, ...],
     outputs: tuple[fx.Node, ...],
     arguments: tuple[fx.Node, ...],

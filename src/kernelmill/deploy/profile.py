@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import fx
 
-from kernelmill.deploy.regions import Region
+from kernelmill.deploy.regions import GraphRegion
 
 _RUNS = 4
 
@@ -23,7 +23,7 @@ class GraphProfile(NamedTuple):
     def total(self) -> float:
         return sum(self.seconds.values())
 
-    def of_region(self, region: Region) -> float:
+    def of_region(self, region: GraphRegion) -> float:
         return sum(self.seconds.get(node, 0.0) for node in region.nodes)
 
 
@@ -46,7 +46,7 @@ class _Timed(fx.Interpreter):
 
 
 def profile_graph(
-    graph: fx.GraphModule, values: Sequence[Any], regions: Sequence[Region]
+    graph: fx.GraphModule, values: Sequence[Any], regions: Sequence[GraphRegion]
 ) -> GraphProfile:
     kept = {node for region in regions for node in region.inputs}
     timed = _Timed(graph, kept)

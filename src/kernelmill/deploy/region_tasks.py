@@ -10,7 +10,7 @@ import torch
 from torch import fx
 
 from kernelmill.deploy.capture import Source
-from kernelmill.deploy.regions import Region, operator_name
+from kernelmill.deploy.regions import GraphRegion, operator_name
 
 _HEAD = '''"""A region of {title}: {operators}."""
 
@@ -29,7 +29,7 @@ class RegionTask(NamedTuple):
     source: str
     arguments: tuple[tuple[fx.Node, ...], ...]
     """For each place: the nodes that its operator takes, inputs first, then state."""
-    regions: tuple[Region, ...]
+    regions: tuple[GraphRegion, ...]
 
     @property
     def operators(self) -> tuple[str, ...]:
@@ -43,7 +43,7 @@ class _Text(NamedTuple):
 
 
 def name_regions(
-    regions: Sequence[Region],
+    regions: Sequence[GraphRegion],
     sources: Mapping[fx.Node, Source],
     examples: Mapping[fx.Node, torch.Tensor],
     title: str,
@@ -52,7 +52,7 @@ def name_regions(
 
     `examples` are values that nodes had; inputs of a task are drawn like them.
     """
-    kinds: dict[str, list[tuple[Region, _Text]]] = {}
+    kinds: dict[str, list[tuple[GraphRegion, _Text]]] = {}
     for region in regions:
         text = _write_forward(region, sources)
         specs = [_spec(node) for node in (*text.inputs, *text.state)]
@@ -61,7 +61,9 @@ def name_regions(
 
 
 def _make_task(
-    places: Sequence[tuple[Region, _Text]], examples: Mapping[fx.Node, torch.Tensor], title: str
+    places: Sequence[tuple[GraphRegion, _Text]],
+    examples: Mapping[fx.Node, torch.Tensor],
+    title: str,
 ) -> RegionTask:
     region, text = places[0]
     drawn = [
@@ -88,7 +90,7 @@ def _make_task(
     )
 
 
-def _write_forward(region: Region, sources: Mapping[fx.Node, Source]) -> _Text:
+def _write_forward(region: GraphRegion, sources: Mapping[fx.Node, Source]) -> _Text:
     """The region as a method; parameters and floating buffers are state, the rest inputs."""
     state = tuple(node for node in region.inputs if _is_state(node, sources))
     inputs = tuple(node for node in region.inputs if node not in state)
@@ -147,7 +149,7 @@ def _state_line(number: int, node: fx.Node) -> str:
     return f"self.p{number} = nn.Parameter(0.5 + torch.rand({_shape(value)}{dtype}))"
 
 
-def _draw(seen: Sequence[torch.Tensor], region: Region, node: fx.Node) -> str:
+def _draw(seen: Sequence[torch.Tensor], region: GraphRegion, node: fx.Node) -> str:
     """An expression for an input like those that were seen."""
     value = node.meta["val"]
     shape, dtype = _shape(value), value.dtype
@@ -163,7 +165,7 @@ def _draw(seen: Sequence[torch.Tensor], region: Region, node: fx.Node) -> str:
     return drawn if dtype is torch.float32 else f"{drawn}.to({dtype})"
 
 
-def _table_size(region: Region, node: fx.Node) -> int:
+def _table_size(region: GraphRegion, node: fx.Node) -> int:
     """Rows of the table that an input indexes; 0 where it indexes none."""
     for user in node.users:
         if user in region.nodes and operator_name(user) == "embedding" and user.args[1] is node:

@@ -46,7 +46,7 @@ _JOINS = frozenset("cat stack concat".split())
 _MOST_NODES = 200
 
 
-class Region(NamedTuple):
+class GraphRegion(NamedTuple):
     """Nodes of a graph that one kernel may replace, in order."""
 
     nodes: tuple[fx.Node, ...]
@@ -88,7 +88,7 @@ def is_fusible(node: fx.Node) -> bool:
     return all(isinstance(one, torch.Tensor) for one in _values(node))
 
 
-def find_regions(graph: fx.Graph) -> list[Region]:
+def find_regions(graph: fx.Graph) -> list[GraphRegion]:
     """Maximal regions, in the order of the graph."""
     nodes = list(graph.nodes)
     groups = _grow(nodes, is_fusible)
@@ -173,13 +173,13 @@ def _is_end(node: fx.Node, kept: set[fx.Node]) -> bool:
     return not all(users) and not any(source in kept for source in node.all_input_nodes)
 
 
-def _region(nodes: list[fx.Node]) -> Region:
+def _region(nodes: list[fx.Node]) -> GraphRegion:
     inside = set(nodes)
     inputs = dict.fromkeys(
         source for node in nodes for source in node.all_input_nodes if source not in inside
     )
     outputs = [node for node in nodes if any(user not in inside for user in node.users)]
-    return Region(tuple(nodes), tuple(inputs), tuple(outputs))
+    return GraphRegion(tuple(nodes), tuple(inputs), tuple(outputs))
 
 
 def _values(node: fx.Node) -> list[Any]:

@@ -39,7 +39,7 @@ def load_kernel(folder: str | Path) -> ModuleType:
     key = _digest(folder, recipe)
     with _lock:
         if key not in _loaded:
-            home = build(folder) if recipe["library"] else folder
+            home = build_library(folder) if recipe["library"] else folder
             _loaded[key] = _import(home / MODEL_FILE, f"kernelmill_kernel_{key}")
         return _loaded[key]
 
@@ -52,7 +52,7 @@ def read_recipe(folder: Path) -> dict[str, Any]:
     return recipe
 
 
-def build(folder: str | Path) -> Path:
+def build_library(folder: str | Path) -> Path:
     """The folder that holds the sources and their library, built now or before."""
     folder = Path(folder).resolve()
     recipe = read_recipe(folder)

@@ -36,7 +36,7 @@ from kernelmill.strategies.elite_hints import Inspiration, elite_hints
 from kernelmill.strategies.item_query import item_query
 from kernelmill.strategies.method_hints import allowed_methods, remember_methods
 from kernelmill.strategies.settings import parse_settings
-from kernelmill.strategies.templates import render
+from kernelmill.strategies.templates import render_instruction
 
 _RECENT = 48
 """Latest attempts of the task that a proposal looks at."""
@@ -305,7 +305,7 @@ def _crossed(parent: Attempt, partner: Attempt | None, rng: random.Random) -> De
 
 
 def _instruction(move: _Move) -> str:
-    return render(
+    return render_instruction(
         "evolve",
         operator=str(move.operator),
         partner="" if move.partner is None else f"attempt {move.partner.attempt}",

@@ -25,7 +25,7 @@ from kernelmill.records.verdict import MARGIN
 from kernelmill.skills.library import load_library
 from kernelmill.strategies.attempt_hints import attempt_hints
 from kernelmill.strategies.base import History, Strategy
-from kernelmill.strategies.templates import render
+from kernelmill.strategies.templates import render_instruction
 from kernelmill.strategies.value import ValueDriven
 
 
@@ -133,9 +133,11 @@ def _fastest(history: History) -> Attempt | None:
 
 def _instruction(base: Attempt, undoing: _Undoing | None) -> str:
     if undoing is None:
-        return render("rewind", decision="", choice="", current="")
+        return render_instruction("rewind", decision="", choice="", current="")
     current = base.decisions[undoing.decision]
-    return render("rewind", decision=undoing.decision, choice=undoing.choice, current=current)
+    return render_instruction(
+        "rewind", decision=undoing.decision, choice=undoing.choice, current=current
+    )
 
 
 def _practice(observation: Observation) -> NewItem | None:

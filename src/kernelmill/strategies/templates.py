@@ -8,7 +8,7 @@ import jinja2
 _FOLDER = Path(__file__).parent / "prompts"
 
 
-def render(name: str, **values: object) -> str:
+def render_instruction(name: str, **values: object) -> str:
     return _environment().get_template(f"{name}.j2").render(values).strip()
 
 

@@ -26,7 +26,7 @@ from kernelmill.strategies.instructions import instruction
 from kernelmill.strategies.item_query import item_query
 from kernelmill.strategies.method_hints import allowed_methods, remember_methods
 from kernelmill.strategies.settings import parse_settings
-from kernelmill.strategies.templates import render
+from kernelmill.strategies.templates import render_instruction
 
 OWN_IDEA = "own idea"
 """The intent to let the generator find a change by itself. It is never dropped."""
@@ -221,7 +221,7 @@ def _last_refused(history: History, tries: Sequence[IntentTry], node: _Node) -> 
 
 
 def _instruction(node: _Node, refused: Attempt | None) -> str:
-    return render(
+    return render_instruction(
         "tree",
         repair=refused is not None,
         own=node.intent == OWN_IDEA,
