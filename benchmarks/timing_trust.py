@@ -24,6 +24,7 @@ from kernelmill.judge.devices.cpu.code_identity import learn_known_code
 from kernelmill.judge.devices.cpu.harness import CpuHarness
 from kernelmill.judge.devices.cpu.interleaved import InterleavedTiming, TimedCandidate
 from kernelmill.judge.devices.cpu.profiling import Sampler
+from kernelmill.judge.devices.cpu.trials import run_trial
 from kernelmill.judge.evidence import processor_name
 from kernelmill.judge.statistics import ratio_interval
 from kernelmill.records.candidate import Candidate, Origin
@@ -114,6 +115,8 @@ def time_pair(judge: Judge, harness: CpuHarness, candidate: Kernel, baseline: Ke
         two.fork() as lasting,
     ):
         outputs = harness.check(one, small=False).outputs
+        # Its threads must exist before they are pinned, as those of a reference do.
+        run_trial(lasting, harness.cases.held_out[0], judge.settings.seconds)
         sampler = Sampler(harness.known_code(), candidate.built.artefacts)
         timing = InterleavedTiming(
             TimedCandidate(one, outputs), [lasting], harness.ring, sampler, judge.settings
