@@ -18,6 +18,7 @@ from kernelmill.campaign.preflight import find_task
 from kernelmill.campaign.starting import OpenCampaign, reopen_campaign, start_campaign
 from kernelmill.generators.model.model_specs import ModelSpec, resolve_models
 from kernelmill.judge import Judge, JudgeSettings
+from kernelmill.judge.devices import resolve_numerics
 from kernelmill.judge.screening import Screening, screen
 from kernelmill.records.campaign import Campaign, CampaignSettings, EventKind
 from kernelmill.records.candidate import Candidate, Origin
@@ -86,6 +87,7 @@ def verify(
     *,
     backend: str = "cpp",
     scale: str | None = None,
+    numerics: str | None = None,
     threads: int | None = None,
     rounds: int = ROUNDS,
     compiled: bool = True,
@@ -95,12 +97,13 @@ def verify(
 
     `task` is `suite/name` or a file in KernelBench's format. `candidate` is a folder, a file, or a
     mapping from file names to sources. `compiled` measures torch.compile as well as the baseline.
+    `numerics` is what all sides are held to; by default the device's own.
     """
     target = get_backend(backend)
     target.demand_requirements()
     file, given = find_task(str(task)), _candidate(candidate, target)
     with _open_judge(target, threads, rounds, allow_unsandboxed) as judge:
-        return judge.verify(judge.describe(file, scale), given, compiled)
+        return judge.verify(judge.describe(file, scale, numerics), given, compiled)
 
 
 def verify_examples(
@@ -108,6 +111,7 @@ def verify_examples(
     *,
     backend: str = "cpp",
     scale: str | None = None,
+    numerics: str | None = None,
     threads: int | None = None,
     rounds: int = ROUNDS,
     compiled: bool = True,
@@ -126,7 +130,7 @@ def verify_examples(
     with _open_judge(target, threads, rounds, allow_unsandboxed) as judge:
         for file, candidate in examples:
             progress(file.id)
-            yield judge.verify(judge.describe(file, scale), candidate, compiled)
+            yield judge.verify(judge.describe(file, scale, numerics), candidate, compiled)
 
 
 def describe_suite(
@@ -189,6 +193,7 @@ def run(
     max_usd: float | None = None,
     threads: int | None = None,
     scale: str | None = None,
+    numerics: str | None = None,
     rounds: int = ROUNDS,
     compiled: bool = True,
     devices: Sequence[int] = (),
@@ -204,6 +209,7 @@ def run(
     _demand_at_least("budget", budget, 1)
     _demand_at_least("seed", seed, 0)
     _demand_at_least("max_usd", max_usd, 0)
+    target = get_backend(backend)
     settings = CampaignSettings(
         suites=tuple(map(str, [suites] if isinstance(suites, str | Path) else suites)),
         backend=backend,
@@ -211,7 +217,8 @@ def run(
         strategy=strategy,
         budget=budget,
         seed=seed,
-        scale=scale or get_backend(backend).scale,
+        scale=scale or target.scale,
+        numerics=resolve_numerics(target, numerics),
         threads=_threads(threads),
         compiled=compiled,
         allow_unsandboxed=allow_unsandboxed,

@@ -9,6 +9,7 @@ from kernelmill.generators.base import Generator
 from kernelmill.judge import Judge
 from kernelmill.records.campaign import NewTask
 from kernelmill.records.errors import TaskError, UsageError
+from kernelmill.records.numerics import Numerics
 from kernelmill.tasks import TaskFile, find_suite, load_suite
 
 
@@ -71,7 +72,10 @@ def _entries(spec: str) -> Iterator[TaskFile | NewTask]:
 
 
 def describe_tasks(
-    judge: Judge, entries: list[TaskFile | NewTask], scale: str
+    judge: Judge,
+    entries: list[TaskFile | NewTask],
+    scale: str,
+    numerics: Numerics | None = None,
 ) -> Iterator[NewTask]:
     """Describe each task in a sandbox, one per processor; one that does not load, or asks nothing,
     is set aside.
@@ -81,21 +85,23 @@ def describe_tasks(
     """
     failed = []
     with ThreadPoolExecutor(judge.settings.threads, "kernelmill-describe") as pool:
-        found = pool.map(lambda entry: _described(judge, entry, scale), entries)
+        found = pool.map(lambda entry: _described(judge, entry, scale, numerics), entries)
         for entry, new in zip(entries, found, strict=True):
             if judge.device.is_scarce and new.task is None:
                 failed.append(entry)
             else:
                 yield new
     for entry in failed:
-        yield _described(judge, entry, scale)
+        yield _described(judge, entry, scale, numerics)
 
 
-def _described(judge: Judge, entry: TaskFile | NewTask, scale: str) -> NewTask:
+def _described(
+    judge: Judge, entry: TaskFile | NewTask, scale: str, numerics: Numerics | None
+) -> NewTask:
     if isinstance(entry, NewTask):
         return entry
     try:
-        task = judge.describe(entry, scale)
+        task = judge.describe(entry, scale, numerics)
         if task.degenerate:
             return NewTask(entry.id, None, f"degenerate task: {task.degenerate}")
         if lacking := judge.backend.lacks(task):

@@ -47,6 +47,7 @@ def next_prompt(
     stage: Stage | None = None,
     strategy: str = "",
     scale: str | None = None,
+    numerics: str | None = None,
     prompt_tokens: int = PROMPT_TOKENS,
 ) -> NextPrompt:
     """The prompt of the next attempt. Raises UsageError where it does not fit `prompt_tokens`.
@@ -57,7 +58,7 @@ def next_prompt(
     """
     target = get_backend(backend)
     with Judge(target) as judge:
-        described = judge.describe(find_task(task), scale)
+        described = judge.describe(find_task(task), scale, numerics)
     with _campaign_with(described, target, workspace, campaign) as found:
         proposal = _next_proposal(found, described, stage, strategy)
     role = opening_role(proposal)
@@ -111,6 +112,7 @@ def _new_campaign(task: Task, target: Backend, workspace: Workspace) -> _Campaig
         budget=1,
         seed=0,
         scale=task.scale,
+        numerics=task.numerics,
         threads=1,
         compiled=False,
     )

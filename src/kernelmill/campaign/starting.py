@@ -35,7 +35,8 @@ def start_campaign(
         open_components(settings, plugins) as components,
     ):
         tasks: list[NewTask] = []
-        for task in describe_tasks(components.judges[0], entries, settings.scale):
+        judge = components.judges[0]
+        for task in describe_tasks(judge, entries, settings.scale, settings.numerics):
             tasks.append(task)
             watcher.loading(len(tasks), len(entries))
         demand_some(tasks)

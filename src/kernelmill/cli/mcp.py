@@ -11,6 +11,7 @@ from kernelmill.cli.options import (
     BackendOption,
     HostOption,
     MaxMinutesOption,
+    NumericsOption,
     RoundsOption,
     ScaleOption,
     ThreadsOption,
@@ -18,6 +19,7 @@ from kernelmill.cli.options import (
 )
 from kernelmill.cli.terminal import wide_console
 from kernelmill.judge import JudgeSettings
+from kernelmill.judge.devices import resolve_numerics
 from kernelmill.records.campaign import CampaignSettings
 from kernelmill.records.errors import UsageError
 
@@ -36,6 +38,7 @@ def mcp_command(
     max_minutes: MaxMinutesOption = None,
     threads: ThreadsOption = None,
     scale: ScaleOption = None,
+    numerics: NumericsOption = None,
     rounds: RoundsOption = ROUNDS,
     http: Annotated[
         bool, typer.Option("--http", help="Serve streamable HTTP at /mcp instead of stdio.")
@@ -65,6 +68,7 @@ def mcp_command(
         budget=budget,
         seed=seed,
         scale=scale or target.scale,
+        numerics=resolve_numerics(target, numerics),
         threads=threads or JudgeSettings().threads,
         compiled=False,
         allow_unsandboxed=allow_unsandboxed,

@@ -13,6 +13,13 @@ ScaleOption = Annotated[
     str | None,
     typer.Option(help="Sizes of the tasks: cpu, gpu, npu or emulated. Default: the backend's."),
 ]
+NumericsOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Arithmetic of reference, baselines and kernels: framework (PyTorch as installed), "
+        "ieee, tf32 or half. Default: framework on a GPU, else ieee."
+    ),
+]
 ThreadsOption = Annotated[
     int | None,
     typer.Option(min=1, help="CPU threads of kernel and baselines. Default: all processors."),

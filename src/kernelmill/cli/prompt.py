@@ -8,7 +8,13 @@ from rich.console import Console
 
 from kernelmill.api import DEFAULT_WORKSPACE
 from kernelmill.campaign.prompting import next_prompt
-from kernelmill.cli.options import BackendOption, CampaignOption, ScaleOption, WorkspaceOption
+from kernelmill.cli.options import (
+    BackendOption,
+    CampaignOption,
+    NumericsOption,
+    ScaleOption,
+    WorkspaceOption,
+)
 from kernelmill.records.model_settings import PROMPT_TOKENS
 from kernelmill.records.proposal import Stage
 
@@ -24,6 +30,7 @@ def prompt_command(
     ] = "",
     backend: BackendOption = "cpp",
     scale: ScaleOption = None,
+    numerics: NumericsOption = None,
     workspace: WorkspaceOption = DEFAULT_WORKSPACE,
     campaign: CampaignOption = None,
     prompt_tokens: Annotated[
@@ -43,6 +50,7 @@ def prompt_command(
         stage=stage,
         strategy=strategy,
         scale=scale,
+        numerics=numerics,
         prompt_tokens=prompt_tokens,
     )
     sys.stdout.write(f"=== system\n{made.system}\n=== user\n{made.user}")

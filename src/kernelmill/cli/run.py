@@ -18,6 +18,7 @@ from kernelmill.cli.options import (
     MaxMinutesOption,
     ModelFileOption,
     ModelOption,
+    NumericsOption,
     RoundsOption,
     ScaleOption,
     ThreadsOption,
@@ -58,6 +59,7 @@ def run_command(
     ] = None,
     threads: ThreadsOption = None,
     scale: ScaleOption = None,
+    numerics: NumericsOption = None,
     rounds: RoundsOption = ROUNDS,
     compiled: Annotated[
         bool,
@@ -86,6 +88,7 @@ def run_command(
             max_usd=max_usd,
             threads=threads,
             scale=scale,
+            numerics=numerics,
             rounds=rounds,
             compiled=compiled,
             devices=numbers(devices),

@@ -14,12 +14,14 @@ from kernelmill.api import ROUNDS
 from kernelmill.cli.options import (
     AllowUnsandboxedOption,
     BackendOption,
+    NumericsOption,
     RoundsOption,
     ScaleOption,
     ThreadsOption,
 )
 from kernelmill.cli.terminal import wide_console
 from kernelmill.records.errors import UsageError
+from kernelmill.records.numerics import Numerics
 from kernelmill.records.verdict import Latency, Verdict
 from kernelmill.report.fitting import fitting_table
 from kernelmill.report.tables import (
@@ -48,6 +50,7 @@ def verify_command(
     ] = None,
     backend: BackendOption = "cpp",
     scale: ScaleOption = None,
+    numerics: NumericsOption = None,
     threads: ThreadsOption = None,
     rounds: RoundsOption = ROUNDS,
     compiled: Annotated[
@@ -71,6 +74,7 @@ def verify_command(
                 candidate,
                 backend=backend,
                 scale=scale,
+                numerics=numerics,
                 threads=threads,
                 rounds=rounds,
                 compiled=compiled,
@@ -81,6 +85,7 @@ def verify_command(
             task,
             backend=backend,
             scale=scale,
+            numerics=numerics,
             threads=threads,
             rounds=rounds,
             compiled=compiled,
@@ -126,10 +131,19 @@ def _print_verdicts(console: Console, verdicts: list[Verdict]) -> None:
     console.print(_summary(verdicts), highlight=False, markup=False, soft_wrap=True)
 
 
+def _strict_ratio(latency: Latency | None) -> str:
+    """The ratio to eager in IEEE arithmetic, where that was measured."""
+    if latency is None or latency.ieee_ms is None:
+        return ""
+    return f"; {latency.ieee_ms / latency.candidate_ms:.2f}x eager in IEEE arithmetic"
+
+
 def _reservations(verdict: Verdict) -> Iterator[str]:
     """What a passing verdict does not say."""
     if verdict.degenerate:
         yield f"degenerate task: {verdict.degenerate}"
+    if verdict.numerics is not Numerics.IEEE:
+        yield f"numerics: {verdict.numerics}{_strict_ratio(verdict.latency)}"
     if verdict.passed and verdict.untried:
         yield f"not tried: {'; '.join(verdict.untried)}"
 

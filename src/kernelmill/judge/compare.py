@@ -36,6 +36,11 @@ _UNUSUAL_ROW = 4
 """Sums of one row may be this many times as large as those of most."""
 
 
+ROUNDED_TOLERANCE = 4.0
+"""Error budget where the reference itself rounds operands, as a multiple of its own error. To
+truncate instead of rounding doubles the error, and bfloat16 has eight times that of TF32."""
+
+
 class ErrorBudget(msgspec.Struct, frozen=True):
     """The largest accepted distance of an output from the float64 reference."""
 
@@ -46,6 +51,15 @@ class ErrorBudget(msgspec.Struct, frozen=True):
     """The largest error of one element is absolute + relative * |reference|."""
     mismatches: int
     """Number of elements that may differ, for discrete outputs."""
+
+    def or_more(self, other: "ErrorBudget") -> "ErrorBudget":
+        """What either of two budgets accepts."""
+        return ErrorBudget(
+            max(self.norm, other.norm),
+            max(self.absolute, other.absolute),
+            max(self.relative, other.relative),
+            max(self.mismatches, other.mismatches),
+        )
 
     def of_sample(self, size: int, total: int) -> "ErrorBudget":
         """The budget of a random sample of the elements.

@@ -15,6 +15,7 @@ from kernelmill.judge.runner_handle import ReferenceLost, RunnerRaised
 from kernelmill.judge.settings import JudgeSettings
 from kernelmill.records.candidate import Candidate
 from kernelmill.records.errors import CandidateError, IsolationError, TaskError
+from kernelmill.records.numerics import choose_numerics
 from kernelmill.records.task import Task
 from kernelmill.records.verdict import FIRST_FEASIBLE, Verdict
 from kernelmill.sandbox import SandboxFailure, Tier, Zygote, ZygoteLost
@@ -68,11 +69,15 @@ class Judge:
         """Whether it still has the harness of an earlier verdict on the task."""
         return task.digest in self._harnesses
 
-    def describe(self, file: TaskFile, scale: str | None = None) -> Task:
-        """Load a task file in a sandbox, at the scale that suits the backend. Raises TaskError."""
+    def describe(
+        self, file: TaskFile, scale: str | None = None, numerics: str | None = None
+    ) -> Task:
+        """Load a task file in a sandbox, by default at the scale that suits the backend and with
+        the numerics of the device. Raises TaskError, or UsageError for unknown numerics."""
         device, scale = self.device, scale or self.backend.scale
+        held_to = choose_numerics(numerics, device.numerics, device.name)
         return prober.describe_task(
-            self.zygote, file, scale, device.framework, device.device_files()
+            self.zygote, file, scale, held_to, device.framework, device.device_files()
         )
 
     def verify(

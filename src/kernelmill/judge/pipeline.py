@@ -104,6 +104,7 @@ class GatePipeline:
             modelled=self._modelled,
             untried=self._harness.task.untried,
             degenerate=self._harness.task.degenerate,
+            numerics=self._harness.task.numerics,
             seconds=self._seconds,
             evidence=make_evidence(
                 self._harness.seeds,

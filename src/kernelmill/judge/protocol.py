@@ -5,6 +5,7 @@ from typing import Annotated
 import msgspec
 
 from kernelmill.judge.compare import Conditioning
+from kernelmill.records.numerics import Numerics
 from kernelmill.records.tensors import Layout, Node, item_size
 
 
@@ -28,6 +29,7 @@ class ReferenceRequest(msgspec.Struct):
     scale: str
     seed: int
     compiled: bool = False
+    numerics: Numerics = Numerics.IEEE
 
 
 class TrialRequest(msgspec.Struct):

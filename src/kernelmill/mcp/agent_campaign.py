@@ -237,7 +237,8 @@ class AgentCampaign:
                 campaign = workspace.change_settings(campaign, settings)
                 break
         else:
-            tasks = list(describe_tasks(judge, find_tasks(settings.suites), settings.scale))
+            entries = find_tasks(settings.suites)
+            tasks = list(describe_tasks(judge, entries, settings.scale, settings.numerics))
             demand_some(tasks)
             campaign = workspace.create_campaign(settings, tasks)
         workspace.note(campaign, EventKind.BEGUN, "")

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import msgspec
 
 from kernelmill.records.model_settings import ModelSettings
+from kernelmill.records.numerics import Numerics
 from kernelmill.records.task import Task
 
 
@@ -30,6 +31,7 @@ class CampaignSettings(msgspec.Struct, frozen=True):
     """Timing rounds per verdict."""
     devices: tuple[int, ...] = ()
     """Indices of the devices it is judged on in parallel; empty: only the first device."""
+    numerics: Numerics = Numerics.IEEE
     models: ModelSettings | None = None
     """Models of the generator, with their prices at the start; None where it uses no models."""
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from kernelmill.records.numerics import Numerics
 from kernelmill.records.tensors import Node
 from kernelmill.records.text import is_clean_line
 
@@ -74,6 +75,10 @@ class Task(msgspec.Struct, frozen=True):
     """How inputs and parameters differ from the file's own, which ask nothing; mostly empty."""
     degenerate: str = ""
     """Why a kernel could leave out the work; empty where it cannot."""
+    numerics: Numerics = Numerics.IEEE
+    """The arithmetic that it is held to, like its baselines."""
+    is_rounded: bool = False
+    """Whether the reference itself, under these numerics, is less exact than float32 allows."""
 
     def __post_init__(self) -> None:
         """Raise ValueError for names that no honest task has: its own code describes it."""
@@ -98,7 +103,9 @@ class Task(msgspec.Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        return hashlib.sha256(f"{self.scale}\0{self.source}".encode()).hexdigest()[:16]
+        held_to = "" if self.numerics is Numerics.IEEE else f"{self.numerics}\0"
+        text = f"{held_to}{self.scale}\0{self.source}"
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def tensor_specs(tensors: Any) -> tuple[TensorSpec, ...]:

@@ -4,6 +4,7 @@ import enum
 
 import msgspec
 
+from kernelmill.records.numerics import Numerics
 from kernelmill.records.text import clean_text
 
 _SHOWN_EVIDENCE = 12
@@ -123,8 +124,8 @@ class Latency(msgspec.Struct, frozen=True):
     calls_per_round: int
     disturbed: float = 0.0
     """Share of rounds that other load on the machine disturbed."""
-    relaxed_ms: float | None = None
-    """Eager with TF32 products, for comparison only: the candidate is not held to it."""
+    ieee_ms: float | None = None
+    """Eager in IEEE float32, where the numerics of the task let the reference round more."""
     baseline: str = "eager"
     """Name of the baseline: eager, or on a modelled chip the tool chain's own kernel, or
     FIRST_FEASIBLE."""
@@ -304,6 +305,8 @@ class Verdict(msgspec.Struct, frozen=True):
     """Values that no trial held, each with the reason."""
     degenerate: str = ""
     """Why a kernel could leave out the work of this task; empty where it cannot."""
+    numerics: Numerics = Numerics.IEEE
+    """The arithmetic that kernel and baselines were held to."""
 
     @property
     def diagnosis_text(self) -> str:

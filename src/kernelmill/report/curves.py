@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kernelmill.records.attempt import AttemptOutcome, State
-from kernelmill.records.campaign import Campaign
+from kernelmill.records.campaign import Campaign, CampaignSettings
 from kernelmill.workspace import Workspace
 
 THRESHOLDS = (0.0, 0.5, 0.8, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0)
@@ -95,18 +95,24 @@ def campaign_curves(workspace: Workspace, campaign: Campaign) -> LearningCurves:
 _BASELINE = "best-of-n"
 
 
+def _conditions(settings: CampaignSettings) -> tuple[object, ...]:
+    """What campaigns must share to be compared."""
+    return (
+        settings.suites,
+        settings.backend,
+        settings.generator,
+        settings.scale,
+        settings.numerics,
+    )
+
+
 def _comparable(workspace: Workspace, campaign: Campaign) -> dict[str, list[Campaign]]:
     """Campaigns by strategy: that of the campaign first, then the baseline."""
     own = campaign.settings
     found: dict[str, list[Campaign]] = {own.strategy: []}
     for one in workspace.campaigns():
         other = one.settings
-        same = (other.suites, other.backend, other.generator, other.scale) == (
-            own.suites,
-            own.backend,
-            own.generator,
-            own.scale,
-        )
+        same = _conditions(other) == _conditions(own)
         if same and other.strategy in (own.strategy, _BASELINE):
             is_own = other.strategy == own.strategy
             if not is_own or one.id == campaign.id or other.seed != own.seed:

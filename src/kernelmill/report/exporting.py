@@ -65,8 +65,8 @@ def as_markdown(summary: CampaignSummary) -> str:
         f"# Campaign {summary.campaign.id}: {_cell(', '.join(settings.suites))}",
         "",
         f"Generator {_cell(settings.generator)}, strategy {_cell(settings.strategy)}, backend "
-        f"{settings.backend}, {settings.budget} attempts per task, seed {settings.seed}; begun "
-        f"{summary.campaign.made_at}.",
+        f"{settings.backend}, {settings.budget} attempts per task, numerics {settings.numerics}, "
+        f"seed {settings.seed}; begun {summary.campaign.made_at}.",
         "",
         *(f"- {_cell(line)}" for line in conclusion(summary).splitlines()),
         "",

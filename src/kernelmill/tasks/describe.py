@@ -8,9 +8,11 @@ import msgspec
 import torch
 from torch import nn
 
+from kernelmill.records.numerics import Numerics
 from kernelmill.records.task import Constants, Task, Variant, tensor_specs
 from kernelmill.records.tensors import is_supported
 from kernelmill.sandbox.channel import Channel
+from kernelmill.tasks.arithmetic import arithmetic, set_arithmetic
 from kernelmill.tasks.families import family_of_signature
 from kernelmill.tasks.module import OWN, Draw, TaskModule, UnusableTask, tensors_in
 from kernelmill.tasks.operators import OperatorLog
@@ -25,6 +27,9 @@ _HIDDEN_FRACTIONS = (0.37, 0.71)
 _MOST_HIDDEN = 3
 _PROMISE_SEEDS = (11, 12, 13)
 _PROBE_ROWS = 2
+_ROUNDED = 2.0**-16
+"""Relative distance from the results in float32 above which operands were rounded: TF32 has
+eleven digits, and another order of a sum of floats changes less."""
 _ATTENTION = "scaled_dot_product"
 
 
@@ -33,6 +38,7 @@ def run_describer(channel: Channel, arguments: dict[str, Any], _scratch: str) ->
     torch.set_grad_enabled(False)
     request = channel.receive().body
     try:
+        set_arithmetic(Numerics.IEEE, request["device"])
         module = TaskModule(request["source"], request["scale"], request["device"])
         task = describe_module(module, request)
         channel.send({"task": msgspec.to_builtins(task)})
@@ -56,6 +62,7 @@ def describe_module(module: TaskModule, request: dict[str, Any]) -> Task:
     outputs, operators = _first_call(draw)
     _check_types([*outputs, *tensors_in(draw.inputs), *draw.model.state_dict().values()])
     _check_behaviour(draw, outputs)
+    rounded = _call_with(Numerics(request["numerics"]), draw, outputs)
     variants = (_variant(draw, {}, hidden=False), *_hidden_variants(module))
     constants = _probe_constants(variants)
     probe = Probe(module, constants)
@@ -81,7 +88,7 @@ def describe_module(module: TaskModule, request: dict[str, Any]) -> Task:
         scale=request["scale"],
         variants=variants,
         distributions=tried.distributions,
-        outputs=tensor_specs(outputs),
+        outputs=tensor_specs(rounded),
         state={name: tensor_specs([tensor])[0] for name, tensor in draw.model.state_dict().items()},
         buffers=tuple(name for name, _ in draw.model.named_buffers()),
         signature=names,
@@ -91,6 +98,24 @@ def describe_module(module: TaskModule, request: dict[str, Any]) -> Task:
         idle=sensitivity.idle,
         repair=repair,
         degenerate=sensitivity.degenerate,
+        is_rounded=_is_rounded(rounded, outputs),
+    )
+
+
+def _call_with(numerics: Numerics, draw: Draw, outputs: list[torch.Tensor]) -> list[torch.Tensor]:
+    """The outputs under these numerics, given those in IEEE arithmetic."""
+    if numerics is Numerics.IEEE:
+        return outputs
+    with arithmetic(numerics, outputs[0].device.type, afterwards=Numerics.IEEE):
+        return tensors_in(draw.model(*draw.inputs))
+
+
+def _is_rounded(outputs: list[torch.Tensor], ieee: list[torch.Tensor]) -> bool:
+    """Whether the numerics show in the results."""
+    return any(
+        bool((one.double() - other.double()).norm() > _ROUNDED * other.double().norm())
+        for one, other in zip(outputs, ieee, strict=True)
+        if other.is_floating_point()
     )
 
 

@@ -3,6 +3,7 @@
 import msgspec
 
 from kernelmill.records.errors import TaskError
+from kernelmill.records.numerics import Numerics
 from kernelmill.records.task import Task
 from kernelmill.sandbox import Policy, ResourceLimits, SandboxFailure, Zygote
 from kernelmill.tasks.loader import TaskFile
@@ -18,6 +19,7 @@ def describe_task(
     zygote: Zygote,
     file: TaskFile,
     scale: str,
+    numerics: Numerics = Numerics.IEEE,
     device: str = "cpu",
     device_files: tuple[str, ...] = (),
     seconds: float = _SECONDS,
@@ -26,7 +28,12 @@ def describe_task(
     policy = Policy(limits=_LIMITS, devices=device_files)
     try:
         with zygote.spawn("kernelmill.tasks.describe:run_describer", {}, policy) as sandbox:
-            request = {**msgspec.to_builtins(file), "scale": scale, "device": device}
+            request = {
+                **msgspec.to_builtins(file),
+                "scale": scale,
+                "numerics": numerics,
+                "device": device,
+            }
             answer = sandbox.request(request, seconds).body
     except SandboxFailure as failure:
         raise TaskError(f"{file.path}: loading the task failed: {failure}") from failure
@@ -41,4 +48,6 @@ def describe_task(
     if not described.source.startswith(file.source):
         raise TaskError(f"{file.path}: its description is that of another file")
     # Its own code described it, so what we know better is not taken from there.
-    return msgspec.structs.replace(described, id=file.id, path=file.path, scale=scale)
+    return msgspec.structs.replace(
+        described, id=file.id, path=file.path, scale=scale, numerics=numerics
+    )

@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import copy
 import importlib.util
 import re
 import subprocess
@@ -26,6 +27,7 @@ from kernelmill.generators.composer.sampler import choose
 from kernelmill.generators.composer.trace import trace_model
 from kernelmill.generators.composer.tried import Tried
 from kernelmill.records.decisions import Choice, is_choice
+from kernelmill.records.numerics import Numerics
 from kernelmill.records.proposal import Proposal, Stage
 from kernelmill.records.task import Task, TensorSpec, Variant
 from kernelmill.tensors.torch_side import describe_value
@@ -125,6 +127,8 @@ CASES = {
     "whole numbers": of(torch.matmul, ((20, 20), (20, 20)), precision="ieee"),
     "bfloat16": of(_products, (20, 24), (3, 7))._replace(dtype=torch.bfloat16),
     "float16": of(_products, (20, 24), (3, 7))._replace(dtype=torch.float16),
+    "product of halves": of(torch.matmul, ((40, 24), (24, 33)), ((5, 7), (7, 3)))._replace(dtype=torch.bfloat16),
+    "convolution of halves": Case(nn.Conv2d(16, 20, 3, padding=1).half(), (((2, 16, 7, 6),), ((1, 16, 4, 5),)), dtype=torch.float16),
 }  # fmt: skip
 
 
@@ -133,9 +137,9 @@ def _inputs(case: Case, number: int) -> list[torch.Tensor]:
     return [torch.randn(s, generator=generator).to(case.dtype) for s in case.shapes[number]]
 
 
-def compose(case: Case, folder: Path) -> None:
+def compose(case: Case, folder: Path, numerics: Numerics = Numerics.IEEE) -> None:
     inputs = [_inputs(case, number) for number in range(len(case.shapes))]
-    write(case.model, inputs, case.decisions, folder)
+    write(case.model, inputs, case.decisions, folder, numerics)
 
 
 def write(
@@ -143,6 +147,7 @@ def write(
     inputs: list[list[torch.Tensor]],
     decisions: dict[str, Choice],
     folder: Path,
+    numerics: Numerics = Numerics.IEEE,
 ) -> None:
     """Compose for the first of the inputs; the runner is given all of them."""
     shown = inputs[0]
@@ -154,7 +159,7 @@ def write(
     }
     variant = Variant({}, describe_value(shown, []), (), False)
     task = Task("t", "", "", "", "cpu", (variant,), (), (), state, (), 0)
-    files = TritonProgram(graph, Plan(decisions, CATALOGUE)).files(task)
+    files = TritonProgram(graph, Plan(decisions, CATALOGUE, numerics)).files(task)
     folder.mkdir()
     for name, text in files.items():
         (folder / name).write_text(text)
@@ -181,11 +186,45 @@ def test_composed_operators_are_right(
         with torch.no_grad():
             inputs = _inputs(case, number)
             types = [one.dtype for one in _flat(case.model(*inputs))]
-            wanted = case.model(*(x.float() if x.is_floating_point() else x for x in inputs))
+            wide = copy.deepcopy(case.model).float()
+            wanted = wide(*(x.float() if x.is_floating_point() else x for x in inputs))
         step = max(2e-5, torch.finfo(case.dtype).eps)
         for one, other, dtype in zip(_flat(got), _flat(wanted), types, strict=True):
             assert one.shape == other.shape and one.dtype == dtype
             torch.testing.assert_close(one, other.to(dtype), rtol=step, atol=2e-5)
+
+
+@needs_triton
+@pytest.mark.parametrize(
+    ("numerics", "name", "rounds"),
+    [
+        (Numerics.FRAMEWORK, "convolution", True),
+        (Numerics.FRAMEWORK, "transposed", True),
+        (Numerics.FRAMEWORK, "product", False),
+        (Numerics.TF32, "product", True),
+        (Numerics.HALF, "product", True),
+    ],
+)
+def test_products_are_as_coarse_as_the_numerics_allow(
+    numerics: Numerics, name: str, rounds: bool, interpreter: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    """TF32 and float16 have eleven digits; without rounding the error is that of float32."""
+    case, folder = CASES[name], tmp_path / "composed"
+    compose(case, folder, numerics)
+    got = _answers(interpreter, folder)[0]
+    with torch.no_grad():
+        wanted = copy.deepcopy(case.model).double()(*(x.double() for x in _inputs(case, 0)))
+    error = (got.double() - wanted).norm() / wanted.norm()
+    assert 1e-5 < error < 2.0**-11 if rounds else error < 1e-6
+
+
+@needs_triton
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_halves_are_multiplied_as_they_are(dtype: torch.dtype, tmp_path: Path) -> None:
+    """Six products of three planes would multiply zeros."""
+    compose(CASES["product of halves"]._replace(dtype=dtype), tmp_path / "composed")
+    code = (tmp_path / "composed" / "model.py").read_text()
+    assert code.count("tl.dot(") == 1 and "parts_of" not in code
 
 
 @needs_triton

@@ -18,6 +18,7 @@ from kernelmill.generators.composer.tried import Tried
 from kernelmill.records.candidate import Candidate, Origin
 from kernelmill.records.decisions import Choice, Choices, Decisions
 from kernelmill.records.errors import GeneratorUnavailable, UsageError
+from kernelmill.records.numerics import Numerics
 from kernelmill.records.proposal import Draft, Proposal
 from kernelmill.records.target import backend_name
 from kernelmill.records.task import Task
@@ -95,7 +96,7 @@ class Composer(Generator):
         key = proposal.task.digest, proposal.backend
         if key not in self._open:
             emitter = _emitter(proposal)
-            plan = Plan({}, emitter.catalogue)
+            plan = Plan({}, emitter.catalogue, _numerics(proposal.task))
             emitter.program(graph, plan).files(proposal.task)
             self._open[key] = {
                 name: emitter.catalogue[name].choices for name in sorted(plan.consulted)
@@ -131,8 +132,14 @@ class Composer(Generator):
 
 def _candidate(proposal: Proposal, graph: Graph, decisions: Decisions) -> Candidate:
     emitter = _emitter(proposal)
-    program = emitter.program(graph, Plan(decisions, emitter.catalogue))
+    plan = Plan(decisions, emitter.catalogue, _numerics(proposal.task))
+    program = emitter.program(graph, plan)
     return Candidate(program.files(proposal.task), Origin.COMPOSER, proposal.task.id)
+
+
+def _numerics(task: Task) -> Numerics:
+    """What a kernel may round: no more than the reference itself does."""
+    return task.numerics if task.is_rounded else Numerics.IEEE
 
 
 def _emitter(proposal: Proposal) -> Emitter:

@@ -17,6 +17,7 @@ from kernelmill.records.decisions import (
     is_choice,
     same_choice,
 )
+from kernelmill.records.numerics import Numerics
 
 Column = tuple[str, Choice]
 """A decision and one of its choices."""
@@ -66,7 +67,14 @@ SERIAL_BELOW = 1 << 14
 class Plan:
     """One choice for every decision, by name; notes which of them made a difference."""
 
-    def __init__(self, decisions: Mapping[str, Choice], catalogue: Catalogue = CATALOGUE) -> None:
+    def __init__(
+        self,
+        decisions: Mapping[str, Choice],
+        catalogue: Catalogue = CATALOGUE,
+        numerics: Numerics = Numerics.IEEE,
+    ) -> None:
+        """`numerics` are those that the kernel may make use of."""
+        self.numerics = numerics
         self._catalogue = catalogue
         self._choices = defaults(catalogue) | {
             name: choice for name, choice in decisions.items() if is_choice(name, choice, catalogue)

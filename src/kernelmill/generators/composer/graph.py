@@ -105,3 +105,5 @@ class Graph(msgspec.Struct, frozen=True):
     fixed: tuple[FixedInput, ...] = ()
     constructor: str = ""
     """The reference's constructor as a class `ModelNew` of a Python module; empty if unknown."""
+    half: str = ""
+    """The half type that all of its floats have in the reference; empty if any has another."""

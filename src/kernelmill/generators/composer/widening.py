@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kernelmill.generators.composer.graph import Graph, Node, Reference, Source, TensorSpec
-from kernelmill.records.tensors import HALF_TYPES
+from kernelmill.records.tensors import HALF_TYPES, is_floating
 
 _WIDE = "float32"
 
@@ -32,7 +32,13 @@ def widen(graph: Graph) -> Graph:
         sources=tuple(sources),
         nodes=(*nodes, *(made for made in outputs if isinstance(made, Node))),
         outputs=tuple(Reference(m.name) if isinstance(m, Node) else m for m in outputs),
+        half=_only_float(dtypes),
     )
+
+
+def _only_float(dtypes: set[str]) -> str:
+    floats = {dtype for dtype in dtypes if is_floating(dtype)}
+    return floats.pop() if len(floats) == 1 else ""
 
 
 def _outputs(graph: Graph, names: dict[str, str]) -> Iterator[Node | Reference]:

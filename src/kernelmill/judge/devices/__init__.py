@@ -4,6 +4,7 @@ from kernelmill.backends.base import Backend
 from kernelmill.judge.devices.base import JudgedDevice
 from kernelmill.plugins import construct, plugin_names
 from kernelmill.records.errors import BackendUnavailable
+from kernelmill.records.numerics import Numerics, choose_numerics
 
 _GROUP = "kernelmill.devices"
 
@@ -22,3 +23,12 @@ def get_device(backend: Backend) -> JudgedDevice:
     device: JudgedDevice = construct(_GROUP, "device", backend.device_kind)
     device.demand_usable(backend)
     return device
+
+
+def resolve_numerics(backend: Backend, wanted: str | None) -> Numerics:
+    """The numerics that a user wants of a backend's device; by default its first.
+
+    Raises UsageError where it has no such numerics, BackendUnavailable where it cannot be used.
+    """
+    device = get_device(backend)
+    return choose_numerics(wanted, device.numerics, device.name)

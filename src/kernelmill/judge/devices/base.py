@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from kernelmill.backends.base import Backend
 from kernelmill.judge.harness import Harness
 from kernelmill.judge.settings import JudgeSettings
+from kernelmill.records.numerics import Numerics
 from kernelmill.records.task import Task
 from kernelmill.sandbox import Zygote
 
@@ -26,6 +27,8 @@ class JudgedDevice(ABC):
 
     name: ClassVar[str]
     """The name of its entry point."""
+    numerics: ClassVar[tuple[Numerics, ...]] = (Numerics.IEEE,)
+    """What its baselines can be held to, the default first."""
     framework: ClassVar[str] = "cpu"
     """The framework's device type, on which references are described and run."""
     modules: ClassVar[tuple[str, ...]]

@@ -6,12 +6,18 @@ import msgspec
 import torch
 
 from kernelmill.judge.cases import IMPRECISE_FACTOR
-from kernelmill.judge.devices.cuda.compare import ExpectedTensor, make_tensor_budget
+from kernelmill.judge.devices.cuda.compare import (
+    ExpectedTensor,
+    make_rounded_budget,
+    make_tensor_budget,
+)
 from kernelmill.judge.devices.cuda.protocol import CaseRequest
 from kernelmill.judge.model_loading import outputs_in_float64
 from kernelmill.judge.plain_sums import longest_sum
+from kernelmill.records.numerics import Numerics
 from kernelmill.records.tensors import Node
-from kernelmill.tasks.module import TaskModule
+from kernelmill.tasks.arithmetic import arithmetic
+from kernelmill.tasks.module import TaskModule, tensors_in
 from kernelmill.tensors.torch_side import describe_value, dtype_name
 
 
@@ -42,8 +48,11 @@ class CaseCache:
     one too many.
     """
 
-    def __init__(self, module: TaskModule, capacity_bytes: int) -> None:
+    def __init__(
+        self, module: TaskModule, capacity_bytes: int, numerics: Numerics = Numerics.IEEE
+    ) -> None:
         self._module = module
+        self._numerics = numerics
         self._capacity_bytes = capacity_bytes
         self._cases: dict[bytes, DrawnCase] = {}
 
@@ -71,21 +80,23 @@ class CaseCache:
         node = describe_value(draw.inputs, inputs)
         state = draw.model.state_dict()
         given = [t.detach().clone().contiguous() for t in (*inputs, *state.values())]
-        wide = outputs_in_float64(draw.model, draw.inputs, request.distribution)
         outputs: list[torch.Tensor] = []
         output_node = describe_value(draw.model(*draw.inputs), outputs)
+        with arithmetic(Numerics.IEEE, given[0].device.type, afterwards=self._numerics):
+            wide = outputs_in_float64(draw.model, draw.inputs, request.distribution)
+            ieee = outputs
+            if self._numerics is not Numerics.IEEE:
+                ieee = tensors_in(draw.model(*draw.inputs))
         tolerance = request.tolerance * (1 if wide.precise else IMPRECISE_FACTOR)
         longest = longest_sum(request.signature, (tuple(t.shape) for t in given))
-        expected = [
-            ExpectedTensor(
-                eager.contiguous(),
-                exact,
-                make_tensor_budget(eager, exact, tolerance, longest, conditioning),
-            )
-            for eager, exact, conditioning in zip(
-                outputs, wide.tensors, wide.conditioning, strict=True
-            )
-        ]
+        expected = []
+        for eager, float32, exact, conditioning in zip(
+            outputs, ieee, wide.tensors, wide.conditioning, strict=True
+        ):
+            budget = make_tensor_budget(float32, exact, tolerance, longest, conditioning)
+            if float32 is not eager:
+                budget = budget.or_more(make_rounded_budget(eager, exact))
+            expected.append(ExpectedTensor(eager.contiguous(), exact, budget))
         torch.cuda.empty_cache()
         indices = {name: len(inputs) + index for index, name in enumerate(state)}
         return DrawnCase(given, node, indices, output_node, expected)

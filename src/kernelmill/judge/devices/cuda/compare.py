@@ -8,6 +8,7 @@ from typing import NamedTuple
 import torch
 
 from kernelmill.judge.compare import (
+    ROUNDED_TOLERANCE,
     WELL_CONDITIONED,
     Comparison,
     Conditioning,
@@ -69,6 +70,11 @@ def make_tensor_budget(
     statistics = OwnError((squares / count) ** 0.5, worst, (scale / count) ** 0.5, count)
     dtype = dtype_name(eager.dtype)
     return derive_budget(dtype, statistics, tolerance, longest, conditioning)
+
+
+def make_rounded_budget(eager: torch.Tensor, exact: torch.Tensor) -> ErrorBudget:
+    """The budget of an output whose reference rounds operands to less than float32."""
+    return make_tensor_budget(eager, exact, ROUNDED_TOLERANCE)
 
 
 def compare_tensors(actual: torch.Tensor, expected: ExpectedTensor) -> Comparison:

@@ -9,12 +9,14 @@ from kernelmill.judge.devices.cuda.harness import CudaHarness
 from kernelmill.judge.devices.cuda.standby import StandbyRunner
 from kernelmill.judge.settings import JudgeSettings
 from kernelmill.judge.spawning import RUNNER
+from kernelmill.records.numerics import Numerics
 from kernelmill.sandbox import Zygote
 
 
 class CudaDevice(JudgedDevice):
     name = "cuda"
     framework = "cuda"
+    numerics = (Numerics.FRAMEWORK, Numerics.IEEE, Numerics.TF32, Numerics.HALF)
     modules = (
         RUNNER,
         "kernelmill.judge.devices.cuda.runner",

@@ -31,10 +31,12 @@ from kernelmill.judge.devices.cuda.protocol import (
 from kernelmill.judge.devices.cuda.runner import CUDA, start_device
 from kernelmill.judge.model_loading import set_state
 from kernelmill.judge.protocol import OutputTensor, ReferenceRequest, RingRequest
+from kernelmill.records.numerics import Numerics
 from kernelmill.records.task import tensor_specs
 from kernelmill.records.tensors import lay_out
 from kernelmill.sandbox.channel import Channel, ChannelMessage
 from kernelmill.sandbox.serving import Done, Server, failure
+from kernelmill.tasks.arithmetic import set_arithmetic
 from kernelmill.tasks.module import TaskModule
 from kernelmill.tensors.torch_side import describe_value, restore_value
 
@@ -56,6 +58,7 @@ def run_examiner(channel: Channel, arguments: dict[str, Any], _scratch: str) -> 
     """Serve a task's examiner. An entry of the zygote."""
     start_device(arguments["threads"])
     request = msgspec.convert(channel.receive().body, ReferenceRequest)
+    set_arithmetic(request.numerics, CUDA.type)
     try:
         module = TaskModule(request.source, request.scale, "cuda")
         model = module.draw({}, "plain", request.seed).model
@@ -63,7 +66,7 @@ def run_examiner(channel: Channel, arguments: dict[str, Any], _scratch: str) -> 
         channel.send(msgspec.to_builtins(failure(error, Path("<task>"))))
         return
     channel.send(msgspec.to_builtins(Done()))
-    _Examiner(channel, module, model).serve()
+    _Examiner(channel, module, model, request.numerics).serve()
 
 
 class _Slot(NamedTuple):
@@ -74,11 +77,13 @@ class _Slot(NamedTuple):
 
 
 class _Examiner(Server):
-    def __init__(self, channel: Channel, module: TaskModule, model: nn.Module) -> None:
+    def __init__(
+        self, channel: Channel, module: TaskModule, model: nn.Module, numerics: Numerics
+    ) -> None:
         super().__init__(channel, Path("<task>"))
         self._model = model
         memory = torch.cuda.get_device_properties(CUDA).total_memory
-        self._cases = CaseCache(module, int(memory * _CASES_SHARE))
+        self._cases = CaseCache(module, int(memory * _CASES_SHARE), numerics)
         self._given: SharedBlock | None = None
         self._ring: DeviceInputRing | None = None
         self._slots: list[_Slot] = []

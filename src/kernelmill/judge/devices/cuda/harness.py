@@ -41,6 +41,7 @@ from kernelmill.judge.spawning import load_candidate
 from kernelmill.judge.timing import TimedRunner, summarise_latency
 from kernelmill.records.candidate import Candidate
 from kernelmill.records.errors import TaskError
+from kernelmill.records.numerics import Numerics
 from kernelmill.records.task import Task
 from kernelmill.sandbox import (
     Policy,
@@ -192,9 +193,9 @@ class CudaHarness(Harness[RunnerHandle]):
         samples = timing.run(self._settings.rounds, repeats)
         floor = gpu_floor(self.task, self.hardware)
         latency = summarise_latency(samples, floor, self._ring.slots)
-        if self.task.flops and self.task.dtype == "float32":
-            relaxed_ms = timing.time_relaxed_eager() / 1e6
-            latency = msgspec.structs.replace(latency, relaxed_ms=relaxed_ms)
+        if self.task.is_rounded:
+            ieee_ms = timing.time_eager(Numerics.IEEE, afterwards=self.task.numerics) / 1e6
+            latency = msgspec.structs.replace(latency, ieee_ms=ieee_ms)
         runner.sandbox.resume()
         diagnosis, profile = diagnose_profile(
             self._profile(runner), built.kernels, self.task, latency, self.hardware
@@ -294,7 +295,8 @@ class CudaHarness(Harness[RunnerHandle]):
         return Policy(limits=limits, may_execute=may_execute, devices=nvidia_device_files())
 
     def _load(self, runner: RunnerHandle, compiled: bool = False) -> None:
-        request = ReferenceRequest(self.task.source, self.task.scale, secret_seed(), compiled)
+        task = self.task
+        request = ReferenceRequest(task.source, task.scale, secret_seed(), compiled, task.numerics)
         runner.load(request, (), _SECONDS)
 
     def _arena_bytes(self) -> int:

@@ -28,13 +28,14 @@ from kernelmill.judge.timing import (
     is_settled,
     outputs_overlap,
 )
+from kernelmill.records.numerics import Numerics
 from kernelmill.records.verdict import Profile
 from kernelmill.sandbox import SandboxProtocolError
 from kernelmill.sandbox.process import Timed
 
 _WARM_UP_ROUNDS = 2
 _CALIBRATIONS = 9
-_RELAXED_BATCHES = 7
+_EAGER_BATCHES = 7
 _CHECKED_ELEMENTS = 1 << 26
 _THOROUGH_ROUNDS = 3
 _THOROUGH_ELEMENTS = 1 << 29
@@ -97,20 +98,20 @@ class DeviceTiming:
                     sandbox.resume()
         return self._samples()
 
-    def time_relaxed_eager(self) -> float:
-        """Nanoseconds per call of eager with products in TF32."""
+    def time_eager(self, numerics: Numerics, afterwards: Numerics) -> float:
+        """Nanoseconds per call of eager with other numerics than the task's."""
         eager = self._runners[1]
         with attributed_to_reference():
-            eager.tell({"do": "relax", "allowed": True}, _SECONDS)
+            eager.tell({"do": "compute_with", "numerics": numerics}, _SECONDS)
             self._examiner.stop()
             eager.sandbox.stop()
             batches = []
-            for _ in range(_RELAXED_BATCHES):
+            for _ in range(_EAGER_BATCHES):
                 batches.append(eager.batch(self._ring.slots, _SECONDS).nanoseconds)
                 self._examiner.time_probe()
             self._examiner.resume()
             eager.sandbox.resume()
-            eager.tell({"do": "relax", "allowed": False}, _SECONDS)
+            eager.tell({"do": "compute_with", "numerics": afterwards}, _SECONDS)
         taken = statistics.median(batches) - self._batch_overhead()
         return max(1.0, taken) / self._ring.slots
 

@@ -25,11 +25,13 @@ from kernelmill.judge.model_loading import (
 )
 from kernelmill.judge.model_server import GivenTensors, ModelServer
 from kernelmill.judge.protocol import BatchDone, CandidateRequest, ReferenceRequest
+from kernelmill.records.numerics import Numerics
 from kernelmill.records.tensors import Layout
 from kernelmill.sandbox import seccomp
 from kernelmill.sandbox.channel import Channel, ChannelMessage
 from kernelmill.sandbox.confine import OWN_FOLDER
 from kernelmill.sandbox.serving import Done, failure
+from kernelmill.tasks.arithmetic import set_arithmetic
 from kernelmill.tasks.module import TaskModule
 
 CUDA = torch.device("cuda", 0)
@@ -65,6 +67,7 @@ def run_device_baseline(channel: Channel, arguments: dict[str, Any], scratch: st
     _compile_in(Path(scratch) / COMPILE_CACHE)
     given = _share(channel, channel.receive(), None)
     request = msgspec.convert(channel.receive().body, ReferenceRequest)
+    set_arithmetic(request.numerics, CUDA.type)
     try:
         module = TaskModule(request.source, request.scale, "cuda")
         model = module.draw({}, "plain", request.seed).model
@@ -76,22 +79,16 @@ def run_device_baseline(channel: Channel, arguments: dict[str, Any], scratch: st
     channel.send(msgspec.to_builtins(Done()))
     runner = _CudaServer(channel, model, Path("<task>"), given)
     runner.add_command("empty_batch", runner.empty_batch)
-    runner.add_command("relax", runner.relax)
+    runner.add_command("compute_with", runner.compute_with)
     runner.serve()
 
 
 def start_device(threads: int) -> None:
-    """Create the context, and forbid products in less precise types than those of the tensors."""
+    """Create the context."""
     torch.set_num_threads(threads)
     torch.set_grad_enabled(False)
-    _allow_tf32(False)
     torch.zeros(1, device=CUDA)
     _synchronise()
-
-
-def _allow_tf32(allowed: bool) -> None:
-    torch.backends.cuda.matmul.allow_tf32 = allowed
-    torch.backends.cudnn.allow_tf32 = allowed
 
 
 def _compile_in(compile_cache: Path) -> None:
@@ -145,9 +142,8 @@ class _CudaServer(ModelServer):
         _synchronise()
         return BatchDone([pointers(value) for value in self._held]), ()
 
-    def relax(self, message: ChannelMessage) -> tuple[Done, tuple[int, ...]]:
-        """Allow products in TF32, or forbid them again."""
-        _allow_tf32(message.body["allowed"])
+    def compute_with(self, message: ChannelMessage) -> tuple[Done, tuple[int, ...]]:
+        set_arithmetic(Numerics(message.body["numerics"]), CUDA.type)
         return Done(), ()
 
     def _lock(self, _message: ChannelMessage) -> tuple[Done, tuple[int, ...]]:

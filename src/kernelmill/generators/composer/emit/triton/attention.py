@@ -27,9 +27,12 @@ _VALUE_COLUMNS = Tile("dv", 1, "VALUE_WIDTH")
 
 
 def emit_attention(
-    value: Attention, target: Buffer, plan: Plan, stored: dict[int, Buffer]
+    value: Attention, target: Buffer, plan: Plan, precision: str, stored: dict[int, Buffer]
 ) -> Launch:
-    """The kernel of one attention. Raises Unfit for operands that are not in memory."""
+    """The kernel of one attention, with products of a precision by Triton's name.
+
+    Raises Unfit for operands that are not in memory.
+    """
     query, key, values = value.inputs[:3]
     for operand in value.inputs:
         _demand_memory(operand, stored)
@@ -50,7 +53,7 @@ def emit_attention(
         "total = tl.zeros([QUERIES, 1], tl.float32)",
         "sum = tl.zeros([QUERIES, VALUE_WIDTH], tl.float32)",
     ]
-    body = _body(scope, value, head, rows, scaled, plan)
+    body = _body(scope, value, head, rows, scaled, plan, precision)
     end = scope.write(key.shape[2].code).code
     if value.causal:
         end = f"tl.minimum({end}, tl.program_id(1) * QUERIES + QUERIES)"
@@ -73,15 +76,23 @@ def emit_attention(
     return Launch([*lines, *last.lines], frame.memory, grid, constants, warps, stages)
 
 
-def _body(scope: Scope, value: Attention, head: str, rows: str, scaled: str, plan: Plan) -> Scope:
+def _body(
+    scope: Scope,
+    value: Attention,
+    head: str,
+    rows: str,
+    scaled: str,
+    plan: Plan,
+    precision: str,
+) -> Scope:
     """One block of keys: scores, their largest so far, and what the values add."""
     _, key, values = value.inputs[:3]
     body = scope.child("start", fence=True)
     for tile in (_KEYS, _VALUE_ROWS):
         add_tile(body, tile, "start", key.shape[2], plan)
     columns = body.write(body.value(key, Index(["b", head, "n", "dk"]))).code
-    precision = f'input_precision="{plan.precision}"'
-    score = Term(f"tl.dot({rows}, {columns}, {precision}) * {scaled}", "float32")
+    how = f'input_precision="{precision}"'
+    score = Term(f"tl.dot({rows}, {columns}, {how}) * {scaled}", "float32")
     body.lines.append(f"score = {score.code}")
     body.frame.types["score"], body.frame.depends["score"] = "float32", frozenset({"m", "n"})
     inside = _KEYS.mask
@@ -102,7 +113,7 @@ def _body(scope: Scope, value: Attention, head: str, rows: str, scaled: str, pla
         "weight = tl.exp(score - level)",
         "fade = tl.exp(most - level)",
         "total = total * fade + tl.sum(weight, axis=1, keep_dims=True)",
-        f"sum = tl.dot(weight, {part}, sum * fade, {precision})",
+        f"sum = tl.dot(weight, {part}, sum * fade, {how})",
         "most = higher",
     ]
     return body

@@ -8,7 +8,7 @@ where the window is.
 import re
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.scope import Unfit
@@ -106,7 +106,7 @@ class Contraction(ABC):
     """One contraction under a plan, before it is written."""
 
     axes = UPRIGHT
-    element_bytes: ClassVar[int] = 4
+    element_bytes = 4
     """What an element of an operand takes in fast memory."""
 
     def __init__(
@@ -261,8 +261,14 @@ class Direct(Contraction):
     """Operands are read where they lie, or where a convolution's have been turned to."""
 
     def __init__(
-        self, contract: Contract, plan: Plan, stored: dict[int, Any], turned: Turned
+        self,
+        contract: Contract,
+        plan: Plan,
+        precision: str,
+        stored: dict[int, Any],
+        turned: Turned,
     ) -> None:
+        self._precision = precision
         super().__init__(contract, plan, stored, Walk.through(contract.form))
         self._turned = turned
         self._before = stored
@@ -290,7 +296,9 @@ class Direct(Contraction):
         left = self._operand(body, 0, form.left(places.batch, "m", left_depth), "[TILE_M, TILE_K]")
         index = form.right(places.batch, right_depth, places.line, places.column)
         right = self._operand(body, 1, index, "[TILE_K, TILE_N]")
-        body.lines.append(f'sum = tl.dot({left}, {right}, sum, input_precision="{plan.precision}")')
+        body.lines.append(
+            f'sum = tl.dot({left}, {right}, sum, input_precision="{self._precision}")'
+        )
         return looped(body.lines, steps, split)
 
     def _operand(self, scope: Scope, number: int, index: Index, shape: str) -> str:

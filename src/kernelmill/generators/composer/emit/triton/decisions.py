@@ -17,8 +17,9 @@ CATALOGUE: Catalogue = {
     "block": Decision((512, 1024, 2048, 4096), "elements to a program where there are no folds"),
     "warps": Decision(("auto", 4, 8, 2, 16), "warps to a program"),
     "precision": Decision(
-        ("bf16x6", "tf32x3", "ieee"),
-        "products of floats: of planes split beforehand, of parts split at each use, or whole",
+        ("auto", "bf16x6", "tf32x3", "ieee"),
+        "products: as coarse as the task's numerics allow; of planes split beforehand, of parts "
+        "split at each use, or whole",
     ),
     "tile": Decision(
         ("auto", "128x128x32", "128x256x32", "64x128x32", "128x64x32", "64x64x32", "256x128x32"),

@@ -16,10 +16,9 @@ from kernelmill.generators.composer.emit.triton.contraction import (
 )
 from kernelmill.generators.composer.emit.triton.launch import add_tile
 from kernelmill.generators.composer.emit.triton.planes import (
-    COUNT,
-    PRODUCTS,
     Packed,
     Planes,
+    Split,
     WindowPlanes,
 )
 from kernelmill.generators.composer.emit.triton.scope import Scope
@@ -28,29 +27,31 @@ from kernelmill.generators.composer.graph import Extent
 from kernelmill.generators.composer.index import add, mul, product
 from kernelmill.generators.composer.values import Buffer, Contract
 
-_SIDE, _DEPTH = 128, 32
-_SHORT_DEPTH = 16
+_SIDE = 128
+_DEPTH_BYTES, _LEAST_DEPTH, _MOST_DEPTH = 128, 32, 64
+"""Bytes of a row of one operand's tile, and what its depth is at least and at most."""
 _LYING_ROWS = 64
 """Up to this many rows are columns to the tensor cores, which want many rows."""
 
 
 class PlaneProducts(Contraction):
-    element_bytes = 2 * COUNT
-
     def __init__(
         self,
         contract: Contract,
         plan: Plan,
         stored: dict[int, Any],
-        pack: Callable[[Packed], Buffer],
+        split: Split,
+        pack: Callable[[Packed, Split], Buffer],
     ) -> None:
         """`pack` has an operand stored in planes; it raises Unfit for what must be before."""
+        self._split = split
+        self.element_bytes = split.element_bytes
         window = contract.form.window
         walk = Walk(window) if window else None
         super().__init__(contract, plan, stored, walk)
         shared = self._shares_left
         self._planes = WindowPlanes(contract, shared, walk) if walk else Planes(contract, shared)
-        self._packed = [pack(one) for one in self._planes.operands()]
+        self._packed = [pack(one, split) for one in self._planes.operands()]
 
     @property
     def axes(self) -> Axes:  # type: ignore[override]
@@ -64,11 +65,15 @@ class PlaneProducts(Contraction):
     def _chosen_tiling(self) -> Tiling:
         depth = self._planes.depth
         rows, columns = side_of(self._form.rows, _SIDE), side_of(self.columns, _SIDE)
-        return Tiling(rows, columns, _fitting(depth))
+        return Tiling(rows, columns, self._fitting(depth))
+
+    def _fitting(self, depth: Extent) -> int:
+        """As deep as pays, but not half empty in the last step of a few."""
+        deep = min(_MOST_DEPTH, max(_LEAST_DEPTH, _DEPTH_BYTES // self.element_bytes))
+        waste = -depth.value % deep
+        return deep // 2 if waste >= deep // 2 and depth.value < 8 * deep else deep
 
     def _loop(self, scope: Scope, places: Places, split: int) -> list[str]:
-        """The parts of a step are summed up apart: tensor cores drop what is far smaller than the
-        sum they add it to."""
         axes, depth = self.axes, self._planes.depth
         body = scope.child("step")
         # The last program that shares a depth may have steps left that lie beyond it.
@@ -77,16 +82,24 @@ class PlaneProducts(Contraction):
             add_tile(body, tile, "step * TILE_K", depth, self._plan, foreseen=foreseen)
             body.lines.append(f"{tile.name} = {tile.name}.to(INDEX)")
         self._add_loads(scope, body, places)
-        total = ""
-        for ours, theirs in PRODUCTS:
-            factors = [f"left{ours}", f"right{theirs}"]
-            if axes is LYING:
-                factors.reverse()
-            body.lines.append(f"parts = tl.dot({', '.join(factors)}{total})")
-            total = ", parts"
-        body.lines.append("sum += parts")
+        body.lines += self._product_lines()
         steps = f"tl.cdiv({scope.write(depth.code).code}, TILE_K)"
         return looped(body.lines, steps, split)
+
+    def _product_lines(self) -> list[str]:
+        """Where planes are parts of a float, a step is summed up apart: tensor cores drop what is
+        far smaller than the sum they add it to."""
+        split, lines = self._split, []
+        precision = f', input_precision="{split.precision}"' if split.precision else ""
+        total = ", sum" if split.planes == 1 else ""
+        for ours, theirs in split.products:
+            factors = [f"left{ours}", f"right{theirs}"]
+            if self.axes is LYING:
+                factors.reverse()
+            product_code = f"tl.dot({', '.join(factors)}{total}{precision})"
+            lines.append(f"{'sum' if split.planes == 1 else 'parts'} = {product_code}")
+            total = total or ", parts"
+        return lines if split.planes == 1 else [*lines, "sum += parts"]
 
     def _add_loads(self, scope: Scope, body: Scope, places: Places) -> None:
         """A tile of every plane; what does not change from step to step is outside."""
@@ -110,12 +123,6 @@ class PlaneProducts(Contraction):
             scope.frame.memory[buffer.name] = buffer
             size = scope.write(product(buffer.shape[1:]).code).within(8)
             body.lines.append(f"{name}s = {buffer.name} + {name}_at + {name}_deep")
-            for number in range(COUNT):
+            for number in range(self._split.planes):
                 at = add(f"{name}s", mul(str(number), size))
                 body.lines.append(f"{name}{number} = tl.load({at}, mask={masks}, other=0)")
-
-
-def _fitting(depth: Extent) -> int:
-    """As deep as pays, but not half empty in the last step of a few."""
-    waste = -depth.value % _DEPTH
-    return _SHORT_DEPTH if waste >= _SHORT_DEPTH and depth.value < 8 * _DEPTH else _DEPTH

@@ -1,7 +1,8 @@
-"""Operands of a contraction in three planes of bfloat16, a third of every float's digits in each.
+"""Operands of a contraction in planes of a type that tensor cores multiply.
 
-Tensor cores multiply planes and add up in float32. Six of the nine products are as exact as whole
-floats would be: what the others hold lies behind a float's last digit. Split beforehand, tiles go
+Where float32 is asked for, three planes of bfloat16 hold a third of every float's digits each. Six
+of the nine products are as exact as whole floats would be: what the others hold lies behind a
+float's last digit. Where the numerics allow less, one plane is enough. Split beforehand, tiles go
 from memory to the tensor cores as they are; the image of a convolution is also given its border,
 and channels that are neighbours, so that a tile's place in it is a column's plus a depth's.
 """
@@ -33,15 +34,40 @@ from kernelmill.generators.composer.values import (
     View,
 )
 
-COUNT = 3
-PRODUCTS = ((2, 0), (0, 2), (1, 1), (1, 0), (0, 1), (0, 0))
-"""Which plane of the left meets which of the right: the smallest first."""
 _ALIGNED = 8
 """Elements to a copy of sixteen bytes."""
 _FEW = 4
 _TURNED, _LONG, _AREA = 64, 1024, 4096
 """Sides of a tile that turns its operand, the side of one that does not, and elements of both."""
 _LINES, _ALONG = Tile("i", 0, "TILE_I"), Tile("j", 1, "TILE_J")
+
+
+class Split(NamedTuple):
+    """How an operand is split into planes."""
+
+    dtype: str
+    """The type of a plane."""
+    function: str
+    """The function that splits a float; empty where storing rounds it."""
+    planes: int
+    products: tuple[tuple[int, int], ...]
+    """Which plane of the left meets which of the right: the smallest first."""
+    precision: str = ""
+    """What a product has to be told of it."""
+
+    @property
+    def element_bytes(self) -> int:
+        """Bytes of an element in all planes."""
+        return self.planes * (4 if self.dtype == "float32" else 2)
+
+
+BF16X6 = Split("bfloat16", "parts_of", 3, ((2, 0), (0, 2), (1, 1), (1, 0), (0, 1), (0, 0)))
+TF32 = Split("float32", "rounded_to_tf32", 1, ((0, 0),), "tf32")
+
+
+def single_plane(dtype: str) -> Split:
+    """Elements of a type that tensor cores multiply as it is."""
+    return Split(dtype, "", 1, ((0, 0),))
 
 
 class Packed(NamedTuple):
@@ -61,7 +87,9 @@ class Side(NamedTuple):
     depth: str
 
 
-def emit_planes(packed: Packed, target: Buffer, plan: Plan, stored: dict[int, Buffer]) -> Launch:
+def emit_planes(
+    packed: Packed, split: Split, target: Buffer, plan: Plan, stored: dict[int, Buffer]
+) -> Launch:
     """Split a value into its planes. Raises Unfit for what must be stored before."""
     value = packed.value
     *lead, lines, along = value.shape
@@ -79,8 +107,9 @@ def emit_planes(packed: Packed, target: Buffer, plan: Plan, stored: dict[int, Bu
     add_tile(scope, _ALONG, "across * TILE_J", along, plan)
     index = Index([*unravel("outer", lead), "i", "j"])
     code = scope.write(scope.value(value, index)).code
-    names = [f"part{number}" for number in range(COUNT)]
-    scope.lines.append(f"{', '.join(names)} = parts_of({code})")
+    names = [f"part{number}" for number in range(split.planes)]
+    split_code = f"{split.function}({code})" if split.function else code
+    scope.lines.append(f"{', '.join(names)} = {split_code}")
     for number, name in enumerate(names):
         scope.frame.types[name] = "float32"
         scope.frame.depends[name] = scope.frame.tiles_in(code)

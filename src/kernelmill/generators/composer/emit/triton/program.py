@@ -12,7 +12,14 @@ from kernelmill.generators.composer.emit.triton.contraction import Contraction, 
 from kernelmill.generators.composer.emit.triton.launch import Launch, padded
 from kernelmill.generators.composer.emit.triton.model import Model
 from kernelmill.generators.composer.emit.triton.plane_products import PlaneProducts
-from kernelmill.generators.composer.emit.triton.planes import COUNT, Packed, emit_planes
+from kernelmill.generators.composer.emit.triton.planes import (
+    BF16X6,
+    TF32,
+    Packed,
+    Split,
+    emit_planes,
+    single_plane,
+)
 from kernelmill.generators.composer.emit.triton.rows import Long, Parts, Share, emit_nest
 from kernelmill.generators.composer.emit.triton.scans import emit_scan, scan_under
 from kernelmill.generators.composer.emit.triton.walk import Turned
@@ -20,6 +27,7 @@ from kernelmill.generators.composer.graph import Extent, Graph
 from kernelmill.generators.composer.lowering.attention import in_products
 from kernelmill.generators.composer.lowering.contractions import summed_products
 from kernelmill.generators.composer.values import Apart, Attention, Buffer, Contract, Reduce, Value
+from kernelmill.records.numerics import Numerics
 from kernelmill.records.task import Task
 
 
@@ -64,23 +72,43 @@ class TritonProgram(Bufferizer):
         if max(padded(value.inputs[0].shape[3]), padded(value.shape[3])) > WIDEST:
             self._store(in_products(value), target)
         else:
-            self.launches.append(emit_attention(value, target, self._plan, self._stored))
+            precision = self._plan.precision
+            if precision == "auto":
+                # Halves fit into TF32, which keeps more of the weights than they would.
+                precision = "bf16x6" if self._coarsest(False) is BF16X6 else "tf32"
+            launch = emit_attention(value, target, self._plan, precision, self._stored)
+            self.launches.append(launch)
 
     def _contraction(self, contract: Contract) -> Contraction:
-        if self._plan.precision == "bf16x6":
-            return PlaneProducts(contract, self._plan, self._stored, self._pack)
-        return Direct(contract, self._plan, self._stored, self._turned)
+        precision = self._plan.precision
+        if precision == "auto":
+            split = self._coarsest(contract.form.window is not None)
+        elif precision == "bf16x6":
+            split = BF16X6
+        else:
+            return Direct(contract, self._plan, precision, self._stored, self._turned)
+        return PlaneProducts(contract, self._plan, self._stored, split, self._pack)
 
-    def _pack(self, packed: Packed) -> Buffer:
+    def _coarsest(self, is_convolution: bool) -> Split:
+        """The coarsest planes whose products the types and the numerics of the task allow."""
+        if self.graph.half:
+            return single_plane(self.graph.half)
+        numerics = self._plan.numerics
+        if numerics.rounds_products or (is_convolution and numerics.rounds_convolutions):
+            return single_plane("float16") if numerics is Numerics.HALF else TF32
+        return BF16X6
+
+    def _pack(self, packed: Packed, split: Split) -> Buffer:
         """An operand in planes, stored once however many contractions want it."""
-        if packed.key not in self._planes:
-            shape = [Extent(str(COUNT), COUNT), *packed.value.shape]
-            target = Buffer(f"stored_{len(self._scratch)}", shape, "bfloat16")
-            self.launches.append(emit_planes(packed, target, self._plan, self._stored))
+        key = (*packed.key, split)
+        if key not in self._planes:
+            shape = [Extent(str(split.planes), split.planes), *packed.value.shape]
+            target = Buffer(f"stored_{len(self._scratch)}", shape, split.dtype)
+            self.launches.append(emit_planes(packed, split, target, self._plan, self._stored))
             self._scratch.append(target)
             self._keep.append(packed.value)
-            self._planes[packed.key] = target
-        return self._planes[packed.key]
+            self._planes[key] = target
+        return self._planes[key]
 
     def _share(self, folds: Sequence[Reduce]) -> None:
         """Have several programs fold a part of every row each; who needs the results joins them."""

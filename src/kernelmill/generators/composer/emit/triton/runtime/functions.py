@@ -175,6 +175,13 @@ def parts_of(x):
 
 
 @triton.jit
+def rounded_to_tf32(x):
+    bits = tl.cast(x, tl.int32, bitcast=True)
+    rounded = (bits + 0xFFF + ((bits >> 13) & 1)) & ~0x1FFF
+    return tl.where(x == x, tl.cast(rounded, tl.float32, bitcast=True), x)
+
+
+@triton.jit
 def times(a, b):
     return a * b
 
