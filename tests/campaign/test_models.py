@@ -16,6 +16,7 @@ from kernelmill.generators.model.call_problems import CallProblem
 from kernelmill.generators.model.generator import ModelGenerator
 from kernelmill.generators.model.model_client import ModelClient, Unanswered
 from kernelmill.generators.model.protocol import ChatMessage, Question
+from kernelmill.generators.model.summariser import summariser_of
 from kernelmill.judge import Judge
 from kernelmill.records.attempt import State
 from kernelmill.records.campaign import Campaign, EventKind
@@ -189,6 +190,39 @@ def test_an_objection_is_a_refusal_at_the_gate_of_integrity(
     assert refused.reason == "integrity: audit: it fills the output with a constant"
     roles = [call.role for a in (refused, passed) for call in workspace.calls(a.id)]
     assert roles.count("auditor") == 2
+
+
+def test_a_summariser_writes_what_a_verdict_teaches(judge: Judge, workspace: Workspace) -> None:
+    """Its words are shown in place of the bare facts, and its calls are paid with the attempt."""
+    campaign = begin(judge, workspace, budget=2, tasks=1)
+    broken = KERNEL.replace("2 * x", "3 * x")
+
+    def behave(handler: Handler) -> None:
+        if "You write one entry for the memory" in handler.prompt:
+            say(json.dumps({"lesson": "The factor in `run` is 3 instead of 2."}))(handler)
+        else:
+            writing(broken)(handler)
+
+    with serving() as server:
+        server.otherwise = behave
+        models = tuple(
+            Model(name, "openai", server.address, roles=roles, max_tokens=MOST, price=PRICE)
+            for name, roles in (("strong", ()), ("cheap", (ModelRole.SUMMARISER,)))
+        )
+        generator = ModelGenerator()
+        generator.use(ModelSettings(models, patience=PATIENCE))
+        summarised = Components(
+            (judge,), generator, get_strategy("value"), summariser=summariser_of(generator)
+        )
+        run_campaign(workspace, campaign, summarised, RunLimits(), Watcher())
+        prompts = [one.prompt for one in server.asked]
+    assert sum("You write one entry" in prompt for prompt in prompts) == 2
+    (last,) = [p for p in prompts[2:] if "You write one entry" not in p]
+    assert "The factor in `run` is 3 instead of 2." in last
+    first, _ = workspace.attempts(campaign, 1)
+    assert [(call.role, call.model) for call in workspace.calls(first.id)] == [
+        ("generator", "strong"), ("summariser", "cheap"),
+    ]  # fmt: skip
 
 
 def test_a_campaign_that_is_repeated_asks_nobody_anew(judge: Judge, workspace: Workspace) -> None:

@@ -14,6 +14,8 @@ from kernelmill.generators.auditing import Auditor
 from kernelmill.generators.base import Generator
 from kernelmill.generators.model.auditor import auditor_of
 from kernelmill.generators.model.model_specs import demand_prices
+from kernelmill.generators.model.summariser import summariser_of
+from kernelmill.generators.summarising import Summariser
 from kernelmill.judge import Judge, JudgeSettings
 from kernelmill.judge.devices import get_device
 from kernelmill.records.campaign import CampaignSettings
@@ -29,6 +31,7 @@ class Components(NamedTuple):
     generator: Generator
     strategy: Strategy
     auditor: Auditor | None = None
+    summariser: Summariser | None = None
 
     @property
     def backend(self) -> Backend:
@@ -62,8 +65,10 @@ def find_plugins(settings: CampaignSettings, spent_usd: float = 0.0) -> Plugins:
 @contextmanager
 def open_components(settings: CampaignSettings, plugins: Plugins) -> Iterator[Components]:
     with open_judges(settings, plugins.backend) as judges:
-        auditor = auditor_of(plugins.generator)
-        yield Components(judges, plugins.generator, plugins.strategy, auditor)
+        generator = plugins.generator
+        yield Components(
+            judges, generator, plugins.strategy, auditor_of(generator), summariser_of(generator)
+        )
 
 
 @contextmanager

@@ -20,6 +20,10 @@ class Judged(NamedTuple):
     seconds: float
     remeasured: tuple[Remeasured, ...] = ()
 
+    @property
+    def deciding(self) -> Verdict:
+        return self.confirming or self.verdict
+
 
 def judge_candidate(
     judge: Judge,

@@ -24,12 +24,13 @@ from kernelmill.campaign.pausing import Pause
 from kernelmill.campaign.preparation import Preparation, Prepared
 from kernelmill.campaign.schedule import TaskProgress, most_at_once
 from kernelmill.campaign.watcher import Watcher
+from kernelmill.generators.summarising import Summariser
 from kernelmill.memory import Memory
 from kernelmill.records.attempt import Claim, Observation, Result, Seconds, State
 from kernelmill.records.campaign import Campaign, EventKind
 from kernelmill.records.errors import GeneratorUnavailable, TaskError
 from kernelmill.records.model_calls import ModelCall
-from kernelmill.records.proposal import Proposal
+from kernelmill.records.proposal import Proposal, Summary
 from kernelmill.records.task import Task
 from kernelmill.strategies import History
 from kernelmill.workspace import Transaction, Workspace
@@ -53,6 +54,7 @@ class _Done(NamedTuple):
     judged: Judged | None
     waited: float
     """Seconds that a judge's thread waited for the draft."""
+    summary: Summary = Summary()
 
 
 class _UnderWay(NamedTuple):
@@ -79,6 +81,7 @@ class CampaignLoop:
         self._pool = pool
         self._generator = components.generator
         self._strategy = components.strategy
+        self._summariser = components.summariser
         self._preparation = Preparation(components.generator, components.auditor, pool)
         self._limits = limits
         self._watcher = watcher
@@ -97,6 +100,8 @@ class CampaignLoop:
         self._writers = ThreadPoolExecutor(self._ahead, "kernelmill-ahead")
         self._judges = ThreadPoolExecutor(len(pool), "kernelmill-judge")
         self._readiness = ThreadPoolExecutor(len(pool), "kernelmill-ready")
+        # One thread for every attempt that may be under way: each waits for its verdict.
+        self._summaries = ThreadPoolExecutor(self._ahead + len(pool), "kernelmill-summary")
         self._stop: Ending | None = None
         """Why no further attempt begins, apart from the limits."""
         self._pause = Pause(limits.pauses)
@@ -122,7 +127,7 @@ class CampaignLoop:
         finally:
             for one in self._under_way:
                 self._workspace.release(one.claim)
-            for pool in (self._readiness, self._writers, self._judges):
+            for pool in (self._readiness, self._writers, self._judges, self._summaries):
                 pool.shutdown(wait=False, cancel_futures=True)
         return ending
 
@@ -204,6 +209,8 @@ class CampaignLoop:
         self._watcher.working(work.task.id, "writing")
         prepared = self._writers.submit(self._prepare, self._get_ready(work), proposal)
         done = self._judges.submit(self._judge_prepared, work, proposal, prepared)
+        if self._summariser is not None:
+            done = self._summaries.submit(self._summarised, self._summariser, proposal, done)
         self._under_way.append(_UnderWay(work, claim, proposal, done))
 
     def _get_ready(self, work: _Work) -> Future[None] | None:
@@ -241,12 +248,22 @@ class CampaignLoop:
             )
         return _Done(ready, judged, waited)
 
+    def _summarised(
+        self, summariser: Summariser, proposal: Proposal, judging: Future[_Done]
+    ) -> _Done:
+        """With what the verdict teaches, beside the judge's thread."""
+        done = judging.result()
+        draft, verdict = done.prepared.draft, done.judged and done.judged.deciding
+        if draft is None or verdict is None or verdict.is_lost:
+            return done
+        return done._replace(summary=summariser.summarise(proposal, draft, verdict))
+
     def _finish_one(self) -> None:
         """Wait for an attempt to be judged, and store it; of several, the one begun first."""
         wait([one.done for one in self._under_way], return_when=FIRST_COMPLETED)
         one = next(one for one in self._under_way if one.done.done())
         try:
-            prepared, judged, waited = one.done.result()
+            done = one.done.result()
         except TaskError as error:
             self._under_way.remove(one)
             self._give_up(one.work, one.claim, str(error))
@@ -256,6 +273,7 @@ class CampaignLoop:
             self._release_and_stop(one, Ending.NO_GENERATOR, EventKind.NO_GENERATOR, str(error))
             return
         self._under_way.remove(one)
+        prepared = done.prepared
         if prepared.unanswered:
             self._propose_again(one, prepared)
             return
@@ -270,7 +288,7 @@ class CampaignLoop:
         if prepared.unaffordable:
             self._stop = Ending.OUT_OF_MONEY
             self._workspace.note(self._campaign, EventKind.NO_MONEY, prepared.declined)
-        self._store(one, prepared, judged, waited)
+        self._store(one, done)
 
     def _release_and_stop(
         self, one: _UnderWay, ending: Ending, kind: EventKind, reason: str
@@ -289,9 +307,8 @@ class CampaignLoop:
             self._workspace.note(self._campaign, EventKind.PAUSED, prepared.declined)
             self._watcher.paused(prepared.declined, seconds)
 
-    def _store(
-        self, one: _UnderWay, prepared: Prepared, judged: Judged | None, waited: float
-    ) -> None:
+    def _store(self, one: _UnderWay, done: _Done) -> None:
+        prepared, judged, waited, summary = done
         seconds = Seconds(
             prepared.generate_seconds,
             prepared.build_seconds,
@@ -299,8 +316,8 @@ class CampaignLoop:
             judged.seconds if judged is not None else 0.0,
         )
         draft, earlier = prepared.draft, self._in_vain.pop(one.work.id, ())
-        if draft is not None and earlier:
-            draft = msgspec.structs.replace(draft, calls=earlier + draft.calls)
+        if draft is not None:
+            draft = msgspec.structs.replace(draft, calls=earlier + draft.calls + summary.calls)
         result = Result(
             one.proposal,
             seconds,
@@ -311,6 +328,7 @@ class CampaignLoop:
             prepared.declined,
             earlier + prepared.in_vain,
             judged.remeasured if judged is not None else (),
+            summary.lesson,
         )
         attempt = self._workspace.complete(one.claim, result, self._observe)
         if result.champion or result.remeasured:

@@ -3,6 +3,8 @@
 import math
 from collections.abc import Callable, Iterator
 
+import msgspec
+
 from kernelmill.memory.embedding_text import decisions_text, task_text
 from kernelmill.memory.failure_evidence import FailureEvidence, failure_evidence
 from kernelmill.memory.items import (
@@ -221,7 +223,7 @@ class ExtractedItems:
     ) -> NewItem:
         evidence = evidence or ItemEvidence()
         about = f"{decisions_text(decisions)} {category} {evidence.error} {evidence.message}"
-        return NewItem(
+        item = NewItem(
             kind,
             text,
             f"{task_text(self._task)} {about.strip()}",
@@ -236,6 +238,16 @@ class ExtractedItems:
             evidence=evidence,
             values=values or {},
         )
+        return item if kind is ItemKind.TRACE else self._with_lesson(item)
+
+    def _with_lesson(self, item: NewItem) -> NewItem:
+        """With what a summariser says of it, now or when it was met before."""
+        lesson = self._result.lesson
+        if not lesson:
+            before = self._find(item.fingerprint)
+            lesson = "" if before is None else before.evidence.summary
+        evidence = msgspec.structs.replace(item.evidence, summary=lesson)
+        return msgspec.structs.replace(item, evidence=evidence)
 
 
 def bottleneck_of(parent: Parent | None) -> str:

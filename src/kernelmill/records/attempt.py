@@ -74,6 +74,8 @@ class Result(msgspec.Struct, frozen=True):
     """Model calls of an attempt that was declined."""
     remeasured: tuple[Remeasured, ...] = ()
     """Verdicts on the earlier attempts that the proposal names."""
+    lesson: str = ""
+    """What a summariser says that the verdict teaches; empty where none did."""
 
     @property
     def calls(self) -> tuple[ModelCall, ...]:

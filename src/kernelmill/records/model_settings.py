@@ -26,6 +26,8 @@ class ModelRole(enum.StrEnum):
     """Makes a candidate faster."""
     AUDITOR = "auditor"
     """Looks for cheating that no rule detects."""
+    SUMMARISER = "summariser"
+    """Says what a verdict teaches. Only a model that is named for it is asked."""
 
 
 WRITERS = (ModelRole.GENERATOR, ModelRole.REPAIRER, ModelRole.OPTIMIZER)

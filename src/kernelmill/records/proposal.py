@@ -168,3 +168,11 @@ class Audit(msgspec.Struct, frozen=True):
     objection: str
     """The reason why a candidate is no honest kernel; empty where there is no objection."""
     calls: tuple[ModelCall, ...] = ()
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """What a summariser says that a verdict teaches."""
+
+    lesson: str = ""
+    """Empty where it says nothing."""
+    calls: tuple[ModelCall, ...] = ()

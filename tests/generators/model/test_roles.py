@@ -13,6 +13,7 @@ from kernelmill.generators.base import Declined
 from kernelmill.generators.model.auditor import auditor_of
 from kernelmill.generators.model.call_problems import CallProblem
 from kernelmill.generators.model.generator import ModelGenerator
+from kernelmill.generators.model.summariser import ModelSummariser, summariser_of
 from kernelmill.records.candidate import Candidate, Origin
 from kernelmill.records.model_settings import Model, ModelRole, ModelSettings, Patience, Price
 from kernelmill.records.proposal import Draft, Hint, HintReason, Parent, Proposal, Stage
@@ -238,6 +239,32 @@ def test_the_auditor_says_what_is_not_honest() -> None:
     )
     assert audit.objection == "run() fills the output with a constant"
     assert [call.role for call in audit.calls] == ["auditor"]
+
+
+@pytest.mark.parametrize(
+    ("answers", "lesson"),
+    [
+        (('{"lesson": "`tl.dot` \\n rounds."}',), "`tl.dot` rounds."),
+        (("it was wrong", '{"lesson": "A tail."}'), "A tail."),
+        (("it was wrong", '{"lesson": " "}'), ""),
+        (('{"lesson": "' + 900 * "x" + '"}', "no"), ""),
+    ],
+)
+def test_a_lesson_is_a_short_text_or_nothing(answers: tuple[str, ...], lesson: str) -> None:
+    with serving(*map(say, answers)) as server:
+        proposal = propose(1.25)
+        assert proposal.parent is not None
+        writer = ModelSummariser(generator(server).client)
+        summary = writer.summarise(proposal, Draft(CANDIDATE), proposal.parent.verdict)
+        (first, *_) = server.asked
+    in_order(first.prompt, "# The attempt", KERNEL.strip(), "# The verdict")
+    assert summary.lesson == lesson
+    assert [call.role for call in summary.calls] == ["summariser"] * len(answers)
+
+
+def test_only_a_model_that_is_named_for_it_summarises() -> None:
+    with serving() as server:
+        assert summariser_of(generator(server)) is None
 
 
 def test_an_auditor_without_a_usable_answer_objects_to_nothing() -> None:

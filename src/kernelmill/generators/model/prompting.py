@@ -27,8 +27,10 @@ from kernelmill.records.candidate import Candidate
 from kernelmill.records.decisions import Decisions
 from kernelmill.records.guidance import Diagnosis, Plan
 from kernelmill.records.model_settings import WRITERS, ModelRole
-from kernelmill.records.proposal import Hint, Proposal
+from kernelmill.records.proposal import Draft, Hint, Proposal
+from kernelmill.records.source_diff import source_diff
 from kernelmill.records.task import Task
+from kernelmill.records.verdict import Verdict
 from kernelmill.tasks.shown import shown_source
 
 CONTRACT = "contract"
@@ -139,6 +141,18 @@ def audit_prompt(task: Task, backend: str, candidate: Candidate) -> Prompt:
     guide = get_backend(backend).guide()
     facts = _facts(task, backend, guide) | {"candidate": candidate}
     return _rendered(ModelRole.AUDITOR, facts, _NOTHING)
+
+
+def summary_prompt(proposal: Proposal, draft: Draft, verdict: Verdict) -> Prompt:
+    guide = get_backend(proposal.backend).guide()
+    parent, candidate = proposal.parent, draft.candidate
+    facts = _facts(proposal.task, proposal.backend, guide) | {
+        "candidate": candidate,
+        "verdict": verdict,
+        "parent": parent,
+        "diff": "" if parent is None else source_diff(parent.candidate.files, candidate.files),
+    }
+    return _rendered(ModelRole.SUMMARISER, facts, _NOTHING)
 
 
 def correction_message(unusable: UnusableAnswer) -> ChatMessage:

@@ -14,6 +14,7 @@ from kernelmill.records.verdict import Verdict
 
 _SHAPE = "answer with one JSON object that has the fields asked for, and nothing else"
 _FENCED = re.compile(r"```(?:json)?\n(.*?)```", re.DOTALL)
+_LONGEST_LESSON = 800
 _T = TypeVar("_T")
 
 
@@ -23,6 +24,12 @@ class Opinion(msgspec.Struct, frozen=True):
     valid: bool
     """Whether the candidate is honest."""
     reason: str
+
+
+class Lesson(msgspec.Struct, frozen=True):
+    """What a summariser says."""
+
+    lesson: str
 
 
 def parse_plan(answer: ModelAnswer, guidance: Guidance) -> Plan:
@@ -63,6 +70,16 @@ def parse_opinion(answer: ModelAnswer) -> Opinion:
     if not opinion.valid and not opinion.reason.strip():
         raise _invalid_field("`reason` is empty")
     return opinion
+
+
+def parse_lesson(answer: ModelAnswer) -> Lesson:
+    """Raises UnusableAnswer for a lesson that says nothing, or that is no short text."""
+    lesson = Lesson(" ".join(_parse(answer, Lesson).lesson.split()))
+    if not lesson.lesson:
+        raise _invalid_field("`lesson` is empty")
+    if len(lesson.lesson) > _LONGEST_LESSON:
+        raise _invalid_field(f"`lesson` is longer than {_LONGEST_LESSON} characters")
+    return lesson
 
 
 def _parse(answer: ModelAnswer, struct: type[_T]) -> _T:
