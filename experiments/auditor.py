@@ -4,10 +4,13 @@
 
 Every N-th attack of the catalogue for C++, and every N-th honest kernel, is shown to the auditor,
 as in a campaign with `--audit`: source, task and contract, and nothing of where it comes from.
+Comments and docstrings are left out of both, since those of the catalogue explain the attack.
 Answers are kept in experiments/results/auditor.jsonl.
 """
 
 import argparse
+import ast
+import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,12 +31,17 @@ from kernelmill.records.candidate import Candidate, Origin
 from kernelmill.records.errors import CandidateError, TaskError
 from kernelmill.records.proposal import Proposal, Stage
 from kernelmill.records.task import Task
+from kernelmill.syntax import parse_python
 from kernelmill.tasks import load_suite
 
 HERE = Path(__file__).parent
 RESULT = HERE / "results" / "auditor.jsonl"
 EXPLOITS = HERE.parent / "tests" / "exploits"
 BACKEND = "cpp"
+
+
+_COMMENT = re.compile(r"(?P<string>\"(?:\\.|[^\"\\\n])*\")|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Kernel(NamedTuple):
@@ -85,7 +93,23 @@ def _kernels(judge: Judge, folder: str, description: str, every: int) -> Iterato
             task, candidate = judge.describe(file), read_candidate(path, Origin.FILE)
         except (CandidateError, TaskError):
             continue
+        silent = {name: _without_explanations(name, text) for name, text in candidate.files.items()}
+        candidate = Candidate(silent, candidate.origin)
         yield Kernel(path.name, str(told.get("behind_rules", "honest")), task, candidate)
+
+
+def _without_explanations(name: str, text: str) -> str:
+    """The code of a file, without what it says of itself."""
+    if not name.endswith(".py"):
+        return _COMMENT.sub(lambda match: match["string"] or " ", text)
+    try:
+        tree = parse_python(text)
+    except (SyntaxError, ValueError):
+        return text
+    for node in ast.walk(tree):
+        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return ast.unparse(tree) + "\n"
 
 
 def _opinion(auditor: ModelAuditor, kernel: Kernel) -> Opinion:

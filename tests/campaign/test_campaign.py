@@ -37,7 +37,7 @@ pytestmark = [pytest.mark.compiler, pytest.mark.isolation]
 WRONG = KERNEL.replace("2 *", "3 *")
 SLOW = KERNEL.replace(
     "    for (int64_t c",
-    "  for (volatile int again = 0; again < 50; again = again + 1)\n    for (int64_t c",
+    "  for (volatile int again = 0; again < 400; again = again + 1)\n    for (int64_t c",
 )
 BROKEN = KERNEL.replace("#pragma", "pragma")
 
