@@ -6,6 +6,7 @@ from typing import NamedTuple
 import msgspec
 
 from kernelmill.records.model_settings import ModelSettings
+from kernelmill.records.sweep import SweepSettings
 from kernelmill.records.task import Task
 
 
@@ -32,6 +33,8 @@ class CampaignSettings(msgspec.Struct, frozen=True):
     """Indices of the devices it is judged on in parallel; empty: only the first device."""
     models: ModelSettings | None = None
     """Models of the generator, with their prices at the start; None where it uses no models."""
+    sweep: SweepSettings = SweepSettings()
+    """How the combinations of a template are measured."""
 
 
 class Campaign(msgspec.Struct, frozen=True):

@@ -96,7 +96,7 @@ class Evolve(Strategy):
 
     def __init__(self, settings: str = "") -> None:
         """`settings`: `key=value` pairs joined by commas, such as `islands=3,migrate=20`."""
-        self.settings = parse_settings(settings, EvolveSettings, self.name)
+        self.settings = parse_settings(settings, EvolveSettings, f"strategy {self.name}")
         self._retriever = Retriever(self.settings)
         self._library = load_library()
 
