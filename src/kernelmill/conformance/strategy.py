@@ -142,6 +142,7 @@ def _completed(proposal: Proposal, history: History) -> Proposal:
         step=proposal.step,
         draft=proposal.draft,
         combinations=proposal.combinations,
+        writer=proposal.writer,
     )
 
 

@@ -108,6 +108,11 @@ class ModelScore(msgspec.Struct, frozen=True):
     """Number of attempts it wrote."""
     reward: float
     """Sum of their rewards, each from -1 to 1."""
+    counted: int = 0
+    """Number of the attempts whose tokens are known."""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    """Tokens of those."""
 
 
 class Credit(msgspec.Struct, frozen=True):
@@ -167,6 +172,9 @@ class Proposal(msgspec.Struct, frozen=True):
     """The candidate itself, where the strategy has it already: then no generator is asked."""
     combinations: int = 0
     """Combinations of a template that would be measured, at most; 0: a template is of no use."""
+    writer: int | None = None
+    """Number of the model that is asked, among those that share a role; beyond the last it begins
+    again. None: the generator chooses."""
 
 
 class Audit(msgspec.Struct, frozen=True):

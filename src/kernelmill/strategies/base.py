@@ -94,6 +94,7 @@ class History(ABC):
         step: SearchStep | None = None,
         draft: Draft | None = None,
         combinations: int = 0,
+        writer: int | None = None,
     ) -> Proposal:
         """A whole proposal for the next attempt: the strategy's choices, and all else from here."""
         return Proposal(
@@ -114,6 +115,7 @@ class History(ABC):
             step=step,
             draft=draft,
             combinations=combinations,
+            writer=writer,
         )
 
 

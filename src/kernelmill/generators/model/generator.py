@@ -143,6 +143,9 @@ class _DraftWriter:
 
     def _model(self, role: ModelRole) -> Model:
         """The model for a role; among the same models, the same one for the whole attempt."""
-        models = self._client.settings.for_role(role)
-        seed = f"{self._proposal.task.id}/{self._proposal.seed}"
-        return choose_model(models, self._proposal.model_scores, seed)
+        settings, proposal = self._client.settings, self._proposal
+        models = settings.for_role(role)
+        if proposal.writer is not None:
+            return models[proposal.writer % len(models)]
+        seed = f"{proposal.task.id}/{proposal.seed}"
+        return choose_model(models, proposal.model_scores, seed, settings.price_weight)
