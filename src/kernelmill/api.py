@@ -23,9 +23,11 @@ from kernelmill.judge.screening import Screening, screen
 from kernelmill.records.campaign import Campaign, CampaignSettings, EventKind
 from kernelmill.records.candidate import Candidate, Origin
 from kernelmill.records.errors import TaskError, UsageError
+from kernelmill.records.sweep import SweepSettings
 from kernelmill.records.task import Task
 from kernelmill.records.verdict import Verdict
 from kernelmill.report import CampaignSummary, summarise_campaign, write_page
+from kernelmill.strategies.settings import parse_settings
 from kernelmill.tasks import TaskFile, find_suite, load_suite
 from kernelmill.tasks.loader import SkippedFile
 
@@ -198,12 +200,13 @@ def run(
     compiled: bool = True,
     devices: Sequence[int] = (),
     allow_unsandboxed: bool = False,
+    sweep: str = "",
     watcher: Watcher | None = None,
 ) -> RunResult:
     """Search for fast kernels with `budget` attempts per task; a workspace keeps everything.
 
     `models` are given as for `--model`: `[ROLE=]NAME[@ENDPOINT]`. A `ModelSpec` adds their
-    endpoint, effort, file, audit and caching.
+    endpoint, effort, file, audit and caching. `sweep` is given as for `--sweep`.
     """
     _demand_at_least("rounds", rounds, LEAST_ROUNDS)
     _demand_at_least("budget", budget, 1)
@@ -226,6 +229,7 @@ def run(
         rounds=rounds,
         devices=tuple(devices),
         models=resolve_models(_model_spec(models)),
+        sweep=parse_settings(sweep, SweepSettings, "--sweep"),
     )
     watcher = watcher or Watcher()
     with start_campaign(settings, Path(workspace), watcher) as opened:

@@ -14,6 +14,7 @@ from kernelmill.records.campaign import NewTask
 from kernelmill.records.candidate import Candidate
 from kernelmill.records.decisions import APPROACH, Decisions, is_open
 from kernelmill.records.proposal import Draft, Proposal
+from kernelmill.records.sweep import Parameter, SweepSpace
 from kernelmill.records.task import Task
 from kernelmill.records.verdict import Verdict
 from kernelmill.strategies import Strategy
@@ -43,12 +44,13 @@ class SimulatedCampaign:
 
     def __init__(
         self, folder: Path, strategy: Strategy, budget: int, noise: float = 0.0, seed: int = 1,
-        tasks: int = 1, free_form: bool = False,
+        tasks: int = 1, free_form: bool = False, templates: bool = False,
     ) -> None:  # fmt: skip
-        """`free_form` kernels say their decisions in their code alone, as those of a model do."""
+        """`free_form` kernels say their decisions in their code alone, as those of a model do.
+        `templates`: the generator leaves TILE and PASSES open."""
         self.workspace = Workspace(folder, create=True)
         self.strategy = strategy
-        self._noise, self._free_form = noise, free_form
+        self._noise, self._free_form, self._templates = noise, free_form or templates, templates
         if self.workspace.campaigns():
             self.campaign = self.workspace.campaign()
         else:
@@ -85,8 +87,8 @@ class SimulatedCampaign:
         return self.workspace.attempts(self.campaign, task)
 
     def carry_out(self, proposal: Proposal) -> Result:
-        decisions = _write(proposal)
-        candidate = _candidate(decisions)
+        draft = proposal.draft or self._draft(proposal)
+        candidate = draft.candidate
         verdict = self._measure(candidate, f"first {proposal.seed}")
         confirming = None
         speed = None if verdict.latency is None else verdict.latency.over_baseline.ratio
@@ -99,11 +101,31 @@ class SimulatedCampaign:
             )
             for one in proposal.remeasure
         )
-        told: Decisions = {APPROACH: "a loop"} if self._free_form else decisions
         return Result(
-            proposal, Seconds(), Draft(candidate, told), verdict, confirming,
+            proposal, Seconds(), draft, verdict, confirming,
             champion=speed is not None, remeasured=remeasured,
         )  # fmt: skip
+
+    def _draft(self, proposal: Proposal) -> Draft:
+        decisions = _write(proposal)
+        candidate = _candidate(decisions)
+        told: Decisions = {APPROACH: "a loop"} if self._free_form else decisions
+        return Draft(candidate, told, space=self._space(candidate, decisions))
+
+    def _space(self, candidate: Candidate, decisions: Decisions) -> SweepSpace | None:
+        if self._templates:
+            opened = {name: CHOICES[name] for name in ("passes", "tile")}
+            text = candidate.files["kernel.cpp"]
+            for name in opened:
+                text = text.replace(f'"{name}":{decisions[name]}', f'"{name}":${{{name}}}')
+            parameters = [
+                Parameter(name, (decisions[name], *(one for one in some if one != decisions[name])))
+                for name, some in opened.items()
+            ]
+            return SweepSpace(tuple(parameters), candidate.files | {"kernel.cpp": text})
+        if self._free_form:
+            return None
+        return SweepSpace(tuple(Parameter(name, tuple(some)) for name, some in CHOICES.items()))
 
     def _measure(self, candidate: Candidate, when: str) -> Verdict:
         kernel, decisions = Kernel(0, 0.0, candidate), _decisions(candidate)

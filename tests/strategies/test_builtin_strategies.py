@@ -7,6 +7,7 @@ from kernelmill.conformance.strategy import StrategyConformance
 from kernelmill.records.attempt import State
 from kernelmill.records.errors import UsageError
 from kernelmill.records.proposal import Stage
+from kernelmill.records.sweep import SweepSettings
 from kernelmill.strategies import Strategy, get_strategy, strategy_names
 from kernelmill.strategies.attempt_hints import attempt_hints
 from kernelmill.strategies.auto import Auto
@@ -14,6 +15,8 @@ from kernelmill.strategies.best_of_n import BestOfN
 from kernelmill.strategies.evolve import Evolve
 from kernelmill.strategies.refine import Refine
 from kernelmill.strategies.rewind import Rewind
+from kernelmill.strategies.sweep import DecisionSweep
+from kernelmill.strategies.sweeping import Sweeping
 from kernelmill.strategies.tree import IntentTree
 from kernelmill.strategies.value import ValueDriven
 from samples import make_task
@@ -35,6 +38,16 @@ class TestBestOfN(StrategyConformance):
 class TestRefine(StrategyConformance):
     def strategy(self) -> Strategy:
         return Refine()
+
+
+class TestDecisionSweep(StrategyConformance):
+    def strategy(self) -> Strategy:
+        return DecisionSweep()
+
+
+class TestSweeping(StrategyConformance):
+    def strategy(self) -> Strategy:
+        return Sweeping(Refine(), SweepSettings())
 
 
 class TestValueDriven(StrategyConformance):

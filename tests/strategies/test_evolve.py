@@ -106,3 +106,18 @@ def test_a_prompt_shows_the_parent_the_fastest_and_the_most_different(
 def test_settings_are_checked() -> None:
     strategy = get_strategy("evolve:islands=3,migrate=0")
     assert isinstance(strategy, Evolve) and strategy.settings.islands == 3
+
+
+def test_islands_may_have_models_of_their_own(tmp_path: Path) -> None:
+    campaign = SimulatedCampaign(tmp_path / "workspace", Evolve("models=own,islands=3"), 9)
+    (entry,) = campaign.workspace.tasks(campaign.campaign)
+    assert entry.described is not None
+    writers = []
+    for number in range(1, 10):
+        proposal = campaign.strategy.propose(
+            entry.described, campaign.history(1, entry.described, number)
+        )
+        assert proposal.step is not None and proposal.writer == proposal.step.island
+        writers.append(proposal.writer)
+        campaign.run(most=1)
+    assert set(writers) == {0, 1, 2}

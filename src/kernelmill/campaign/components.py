@@ -21,6 +21,7 @@ from kernelmill.judge.devices import get_device
 from kernelmill.records.campaign import CampaignSettings
 from kernelmill.records.cost_budget import PreflightCostBudget
 from kernelmill.strategies import Strategy, get_strategy
+from kernelmill.strategies.sweeping import Sweeping
 
 
 class Components(NamedTuple):
@@ -51,7 +52,7 @@ def find_plugins(settings: CampaignSettings, spent_usd: float = 0.0) -> Plugins:
     plugins = Plugins(
         get_backend(settings.backend),
         get_generator(settings.generator, settings.models),
-        get_strategy(settings.strategy),
+        Sweeping(get_strategy(settings.strategy), settings.sweep),
     )
     if settings.models is not None:
         demand_prices(settings.models, settings.max_usd)

@@ -71,8 +71,15 @@ def model_scores(workspace: Workspace, campaign: Campaign) -> tuple[ModelScore, 
     scores: dict[str, ModelScore] = {}
     for written in workspace.written_by_models(campaign):
         before = scores.get(written.model, ModelScore(written.model, 0, 0.0))
-        reward = before.reward + attempt_reward(written.ratio, written.best_before)
-        scores[written.model] = ModelScore(written.model, before.attempts + 1, reward)
+        is_counted = written.tokens_in is not None and written.tokens_out is not None
+        scores[written.model] = ModelScore(
+            written.model,
+            before.attempts + 1,
+            before.reward + attempt_reward(written.ratio, written.best_before),
+            before.counted + is_counted,
+            before.tokens_in + ((written.tokens_in or 0) if is_counted else 0),
+            before.tokens_out + ((written.tokens_out or 0) if is_counted else 0),
+        )
     return tuple(scores[model] for model in sorted(scores))
 
 

@@ -45,9 +45,10 @@ class Preparation:
         """Raises GeneratorUnavailable, BackendUnavailable, IsolationError or CandidateError."""
         begun = time.perf_counter()
         try:
-            with measurement_lock.generate() if self._generator.computes else nullcontext():
+            computes = self._generator.computes and proposal.draft is None
+            with measurement_lock.generate() if computes else nullcontext():
                 begun = time.perf_counter()
-                draft = self._generator.write(proposal)
+                draft = proposal.draft or self._generator.write(proposal)
                 generating = time.perf_counter() - begun
             with measurement_lock.compile_():
                 begun = time.perf_counter()

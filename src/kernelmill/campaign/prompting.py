@@ -21,6 +21,7 @@ from kernelmill.records.model_settings import PROMPT_TOKENS, ModelRole
 from kernelmill.records.proposal import Proposal, Stage
 from kernelmill.records.task import Task
 from kernelmill.strategies import get_strategy
+from kernelmill.strategies.sweeping import Sweeping
 from kernelmill.workspace import Workspace
 from kernelmill.workspace.database import FILE, copy_database
 
@@ -133,5 +134,6 @@ def _next_proposal(
     solved = history.best is not None or any(one.ratio is not None for one in history.earlier)
     if stage is Stage.REFINE and not solved:
         raise UsageError(f"no attempt on {task.id} has passed yet: there is nothing to refine")
-    chosen = get_strategy(strategy or found.campaign.settings.strategy)
-    return chosen.propose(task, history)
+    settings = found.campaign.settings
+    chosen = get_strategy(strategy or settings.strategy)
+    return Sweeping(chosen, settings.sweep).propose(task, history)

@@ -67,6 +67,14 @@ def run_command(
     ] = True,
     devices: DevicesOption = "",
     allow_unsandboxed: AllowUnsandboxedOption = False,
+    sweep: Annotated[
+        str,
+        typer.Option(
+            metavar="KEY=VALUE,...",
+            help="Sweeps of templates: combinations=8 measures up to 8 of each, 0 refuses "
+            "templates; sampler=optuna.",
+        ),
+    ] = "",
     log: LogOption = None,
 ) -> None:
     """Search for fast kernels, and keep the best with evidence.
@@ -93,6 +101,7 @@ def run_command(
             compiled=compiled,
             devices=numbers(devices),
             allow_unsandboxed=allow_unsandboxed,
+            sweep=sweep,
             watcher=watcher,
         )
     print_result(console, result)

@@ -140,6 +140,9 @@ def _completed(proposal: Proposal, history: History) -> Proposal:
         confirm_above=proposal.confirm_above,
         remeasure=proposal.remeasure,
         step=proposal.step,
+        draft=proposal.draft,
+        combinations=proposal.combinations,
+        writer=proposal.writer,
     )
 
 

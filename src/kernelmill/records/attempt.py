@@ -166,5 +166,9 @@ class WrittenByModel(msgspec.Struct, frozen=True):
 
     model: str
     ratio: float | None
+    """That of its best combination, where it was a template."""
     best_before: float | None
     """The best ratio of its task before it."""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    """Tokens of the calls to the model; None where they are unknown."""

@@ -7,6 +7,7 @@ import msgspec
 
 from kernelmill.records.model_settings import ModelSettings
 from kernelmill.records.numerics import Numerics
+from kernelmill.records.sweep import SweepSettings
 from kernelmill.records.task import Task
 
 
@@ -34,6 +35,8 @@ class CampaignSettings(msgspec.Struct, frozen=True):
     numerics: Numerics = Numerics.IEEE
     models: ModelSettings | None = None
     """Models of the generator, with their prices at the start; None where it uses no models."""
+    sweep: SweepSettings = SweepSettings()
+    """How the combinations of a template are measured."""
 
 
 class Campaign(msgspec.Struct, frozen=True):

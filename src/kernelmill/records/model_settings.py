@@ -8,6 +8,7 @@ import msgspec
 MAX_TOKENS = 32_768
 AT_ONCE = 4
 PROMPT_TOKENS = 24_000
+PRICE_WEIGHT = 0.2
 Protocol = Literal["openai", "anthropic", "script"]
 
 
@@ -106,6 +107,8 @@ class ModelSettings(msgspec.Struct, frozen=True):
     prompt_tokens: int = PROMPT_TOKENS
     """Longest prompt; what matters least is left out, and the prompt says so."""
     patience: Patience = Patience()
+    price_weight: float = PRICE_WEIGHT
+    """Share of the price in the choice among models that share a role, from 0 to 1."""
 
     def for_role(self, role: ModelRole) -> tuple[Model, ...]:
         """The models named for a role, else those that are named for none."""

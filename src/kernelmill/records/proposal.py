@@ -9,6 +9,7 @@ from kernelmill.records.decisions import Decisions
 from kernelmill.records.guidance import Diagnosis, Guidance, Plan
 from kernelmill.records.model_calls import ModelCall
 from kernelmill.records.search_step import SearchStep
+from kernelmill.records.sweep import SweepSpace
 from kernelmill.records.task import Task
 from kernelmill.records.verdict import Verdict
 
@@ -107,6 +108,34 @@ class ModelScore(msgspec.Struct, frozen=True):
     """Number of attempts it wrote."""
     reward: float
     """Sum of their rewards, each from -1 to 1."""
+    counted: int = 0
+    """Number of the attempts whose tokens are known."""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    """Tokens of those."""
+
+
+class Credit(msgspec.Struct, frozen=True):
+    """Items of a proposal's context that reached the writer, and those that the candidate uses."""
+
+    shown: tuple[int, ...]
+    used: tuple[int, ...]
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """What a generator returns."""
+
+    candidate: Candidate
+    decisions: Decisions = {}
+    prediction: str = ""
+    """The change it expects, checked against the verdict afterwards."""
+    plan: Plan | None = None
+    diagnosis: Diagnosis | None = None
+    calls: tuple[ModelCall, ...] = ()
+    credit: Credit | None = None
+    """None where the generator does not say: then all items of the context were shown."""
+    space: SweepSpace | None = None
+    """Where it returns a template, or works by decisions: the combinations that may be measured."""
 
 
 class Proposal(msgspec.Struct, frozen=True):
@@ -139,27 +168,13 @@ class Proposal(msgspec.Struct, frozen=True):
     """Earlier attempts that are measured again along with this one, each in a new process."""
     step: SearchStep | None = None
     """What the strategy needs to know of this proposal when it observes the outcome."""
-
-
-class Credit(msgspec.Struct, frozen=True):
-    """Items of a proposal's context that reached the writer, and those that the candidate uses."""
-
-    shown: tuple[int, ...]
-    used: tuple[int, ...]
-
-
-class Draft(msgspec.Struct, frozen=True):
-    """What a generator returns."""
-
-    candidate: Candidate
-    decisions: Decisions = {}
-    prediction: str = ""
-    """The change it expects, checked against the verdict afterwards."""
-    plan: Plan | None = None
-    diagnosis: Diagnosis | None = None
-    calls: tuple[ModelCall, ...] = ()
-    credit: Credit | None = None
-    """None where the generator does not say: then all items of the context were shown."""
+    draft: Draft | None = None
+    """The candidate itself, where the strategy has it already: then no generator is asked."""
+    combinations: int = 0
+    """Combinations of a template that would be measured, at most; 0: a template is of no use."""
+    writer: int | None = None
+    """Number of the model that is asked, among those that share a role; beyond the last it begins
+    again. None: the generator chooses."""
 
 
 class Audit(msgspec.Struct, frozen=True):

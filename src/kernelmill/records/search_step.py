@@ -2,6 +2,8 @@
 
 import msgspec
 
+from kernelmill.records.sweep import TrialPlan
+
 
 class SearchStep(msgspec.Struct, frozen=True):
     strategy: str
@@ -19,3 +21,5 @@ class SearchStep(msgspec.Struct, frozen=True):
     """Logarithm of the speed-up over the parent that the intent was expected to bring."""
     difficulty: float | None = None
     """Probability that its implementation is refused, as expected."""
+    trial: TrialPlan | None = None
+    """The combination of a sweep that it measures."""

@@ -19,6 +19,7 @@ from kernelmill.records.campaign import (
 )
 from kernelmill.records.verdict import Evidence, Latency, Verdict
 from kernelmill.report.curves import Curve, LearningCurves, campaign_curves, fast_p
+from kernelmill.report.sweeps import SweepSummary, summarise_sweeps
 from kernelmill.workspace import Workspace
 
 _MOST_FAILURES = 3
@@ -120,6 +121,7 @@ class CampaignSummary(msgspec.Struct, frozen=True):
     curves: LearningCurves = LearningCurves((), ())
     sources: dict[str, dict[str, str]] = {}
     """The files of each champion, by task."""
+    sweeps: SweepSummary = SweepSummary()
 
     @property
     def families(self) -> list[FamilySummary]:
@@ -206,6 +208,7 @@ def summarise_campaign(workspace: Workspace, campaign: Campaign) -> CampaignSumm
         tuple(spending),
         campaign_curves(workspace, campaign),
         {task.name: _source(workspace, task.champion) for task in tasks if task.champion},
+        summarise_sweeps(workspace, campaign),
     )
 
 

@@ -18,6 +18,7 @@ from kernelmill.strategies.evolve import Evolve
 from kernelmill.strategies.refine import Refine
 from kernelmill.strategies.settings import parse_settings
 from kernelmill.strategies.skill import SkillDriven
+from kernelmill.strategies.sweep import DecisionSweep, log_decisions
 from kernelmill.strategies.tree import IntentTree
 from kernelmill.strategies.value import ValueDriven
 
@@ -46,10 +47,11 @@ class Auto(Strategy):
 
     def __init__(self, settings: str = "") -> None:
         """`settings`: `arms=`, and names of strategies joined by `+`."""
-        self.settings = parse_settings(settings, AutoSettings, self.name)
+        self.settings = parse_settings(settings, AutoSettings, f"strategy {self.name}")
         self._evolve, self._value = Evolve(), ValueDriven()
         built_in: tuple[Strategy, ...] = (
             self._value, self._evolve, IntentTree(), SkillDriven(), Refine(), BestOfN(),
+            DecisionSweep(),
         )  # fmt: skip
         known = {strategy.name: strategy for strategy in built_in}
         names = self.settings.arms.split("+")
@@ -71,10 +73,12 @@ class Auto(Strategy):
         step = observation.result.proposal.step
         arm = self._value if step is None else self._arms.get(step.strategy, self._value)
         # These two learn nothing: what they find is worth as much to the others.
-        learner = self._value if isinstance(arm, Refine | BestOfN) else arm
+        learner = self._value if isinstance(arm, Refine | BestOfN | DecisionSweep) else arm
         learner.observe(observation, memory)
         if learner is not self._evolve:
             self._evolve.archive(observation, memory)
+        if DecisionSweep.name in self._arms:
+            log_decisions(observation, memory)
 
     def _choose(self, history: History) -> str:
         """Thompson sampling. The first arm drafts until the task is solved: it has the memory."""

@@ -13,7 +13,7 @@ from kernelmill.records.attempt import Attempt, AttemptPlan, Observation, State
 from kernelmill.records.calibration import NOT_CALIBRATED, Calibration
 from kernelmill.records.decisions import Decisions
 from kernelmill.records.guidance import Guidance
-from kernelmill.records.proposal import Hint, ModelScore, Parent, Proposal, Stage
+from kernelmill.records.proposal import Draft, Hint, ModelScore, Parent, Proposal, Stage
 from kernelmill.records.search_step import SearchStep
 from kernelmill.records.task import Task
 
@@ -92,6 +92,9 @@ class History(ABC):
         confirm_above: float | None = None,
         remeasure: Iterable[Parent] = (),
         step: SearchStep | None = None,
+        draft: Draft | None = None,
+        combinations: int = 0,
+        writer: int | None = None,
     ) -> Proposal:
         """A whole proposal for the next attempt: the strategy's choices, and all else from here."""
         return Proposal(
@@ -110,6 +113,9 @@ class History(ABC):
             confirm_above=confirm_above,
             remeasure=tuple(remeasure),
             step=step,
+            draft=draft,
+            combinations=combinations,
+            writer=writer,
         )
 
 

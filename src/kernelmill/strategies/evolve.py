@@ -60,6 +60,8 @@ class EvolveSettings(RetrievalSettings, frozen=True, forbid_unknown_fields=True)
     """Elites that are measured again with an attempt, at most."""
     measurements: int = MOST_MEASUREMENTS
     """Measurements of one kernel, at most."""
+    models: Literal["shared", "own"] = "shared"
+    """Whether all islands choose among all models, or each has a model of its own, in turn."""
     start: Literal["workspace", "campaign"] = "workspace"
     """Whether a task that another campaign solved begins with refining what that one found."""
     alpha: float = 0.1
@@ -96,7 +98,7 @@ class Evolve(Strategy):
 
     def __init__(self, settings: str = "") -> None:
         """`settings`: `key=value` pairs joined by commas, such as `islands=3,migrate=20`."""
-        self.settings = parse_settings(settings, EvolveSettings, self.name)
+        self.settings = parse_settings(settings, EvolveSettings, f"strategy {self.name}")
         self._retriever = Retriever(self.settings)
         self._library = load_library()
 
@@ -124,6 +126,7 @@ class Evolve(Strategy):
                 "" if move.target is None else str(move.target.cell),
                 None if move.partner is None else move.partner.attempt,
             ),
+            writer=move.island if self.settings.models == "own" else None,
         )
 
     def observe(self, observation: Observation, memory: Memory) -> None:

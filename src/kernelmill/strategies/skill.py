@@ -66,7 +66,7 @@ class SkillDriven(Strategy):
 
     def __init__(self, settings: str = "") -> None:
         """`settings`: `key=value` pairs joined by commas, for example `long=off,short=off`."""
-        self.settings = parse_settings(settings, SkillSettings, self.name)
+        self.settings = parse_settings(settings, SkillSettings, f"strategy {self.name}")
         folder = self.settings.folder
         self._library = load_library(Path(folder) if folder else None)
         self._retriever = Retriever(RetrievalSettings(shown=max(1, self.settings.experiences)))

@@ -66,7 +66,7 @@ class IntentTree(Strategy):
 
     def __init__(self, settings: str = "") -> None:
         """`settings`: `key=value` pairs joined by commas, such as `bases=3,tries=4`."""
-        self.settings = parse_settings(settings, TreeSettings, self.name)
+        self.settings = parse_settings(settings, TreeSettings, f"strategy {self.name}")
         self._retriever = Retriever(self.settings)
         self._library = load_library()
 

@@ -46,7 +46,7 @@ class ValueDriven(Strategy):
 
     def __init__(self, settings: str = "") -> None:
         """`settings`: `key=value` pairs joined by commas, such as `rank=similarity,shown=8`."""
-        self.settings = parse_settings(settings, ValueSettings, self.name)
+        self.settings = parse_settings(settings, ValueSettings, f"strategy {self.name}")
         self._retriever = Retriever(self.settings)
         self._library = load_library()
 

@@ -36,7 +36,7 @@ def edited(search: str, replace: str, name: str = "kernel.cpp") -> str:
 def parse(
     text: str, before: dict[str, str] | None = None, stop: StopReason = StopReason.END
 ) -> dict[str, str]:
-    candidate = parse_candidate(answer(text, stop), before or {}, "task")
+    candidate = parse_candidate(answer(text, stop), before or {}, "task").candidate
     assert candidate.origin is Origin.MODEL
     return candidate.files
 

@@ -374,3 +374,12 @@ def test_each_role_asks_the_model_named_for_it() -> None:
         assert [asked.body["model"] for asked in server.asked] == ["wise", "quick"]
     assert [call.model for call in draft.calls] == ["wise", "quick"]
     assert all(call.cost_usd is None for call in draft.calls)
+
+
+def test_a_strategy_may_say_which_of_the_models_writes() -> None:
+    with serving(say(EDIT), say(EDIT)) as server:
+        models = [Model(name, "openai", server.address) for name in ("a", "b")]
+        writer = generator(server, *models)
+        for number in (3, 0):
+            writer.write(msgspec.structs.replace(propose(1.25), writer=number))
+        assert [asked.body["model"] for asked in server.asked] == ["b", "a"]

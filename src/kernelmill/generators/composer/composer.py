@@ -20,6 +20,7 @@ from kernelmill.records.decisions import Choice, Choices, Decisions
 from kernelmill.records.errors import GeneratorUnavailable, UsageError
 from kernelmill.records.numerics import Numerics
 from kernelmill.records.proposal import Draft, Proposal
+from kernelmill.records.sweep import Parameter, SweepSpace
 from kernelmill.records.target import backend_name
 from kernelmill.records.task import Task
 from kernelmill.sandbox import Policy, ResourceLimits, SandboxFailure, Zygote
@@ -61,6 +62,11 @@ class Composer(Generator):
                 f"the composer cannot write {proposal.task.id}: {declined}. "
                 "A language model may: --generator model --model NAME"
             ) from declined
+        draft = self._draft(proposal, graph, choices)
+        parameters = tuple(Parameter(name, tuple(some)) for name, some in choices.items())
+        return msgspec.structs.replace(draft, space=SweepSpace(parameters))
+
+    def _draft(self, proposal: Proposal, graph: Graph, choices: Choices) -> Draft:
         tried = Tried(proposal, partial(self._code, proposal, graph))
         asked = asked_decisions(proposal, choices, tried)
         if asked is not None:

@@ -2,13 +2,16 @@
 
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from kernelmill.generators.model.call_problems import CallProblem, UnusableAnswer
 from kernelmill.generators.model.edits import apply_edits, is_edit, parse_edits
 from kernelmill.generators.model.fenced_blocks import FencedBlock, fenced_blocks
 from kernelmill.generators.model.protocol import ModelAnswer, StopReason
+from kernelmill.generators.model.templates import is_declaration, parse_template
 from kernelmill.records.candidate import MODEL_FILE, SOURCE_SUFFIXES, Candidate, Origin
 from kernelmill.records.errors import CandidateError
+from kernelmill.records.sweep import SweepSpace
 
 _LANGUAGES = frozenset("python py cpp c++ c cc cuda cu hpp h".split())
 _THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
@@ -45,15 +48,27 @@ def demand_text(answer: ModelAnswer) -> str:
     return text
 
 
+class ParsedCandidate(NamedTuple):
+    candidate: Candidate
+    space: SweepSpace | None = None
+    """Where the answer is a template; the candidate is that of its first values."""
+
+
 def parse_candidate(
-    answer: ModelAnswer, before: Mapping[str, str], name: str, entry: str = MODEL_FILE
-) -> Candidate:
+    answer: ModelAnswer,
+    before: Mapping[str, str],
+    name: str,
+    entry: str = MODEL_FILE,
+    templates: bool = True,
+) -> ParsedCandidate:
     """A candidate from whole files and edits; other files of `before` stay as they are.
 
-    Raises UnusableAnswer.
+    Raises UnusableAnswer; also for a template, where those are not wanted.
     """
     text = demand_text(answer)
-    blocks = [block for block in fenced_blocks(text) if not _is_prose(block)]
+    given = list(fenced_blocks(text))
+    declarations = [block for block in given if is_declaration(block)]
+    blocks = [block for block in given if not is_declaration(block) and not _is_prose(block)]
     if not blocks:
         refused = _APOLOGY.search(text) is not None
         problem = CallProblem.REFUSED if refused else CallProblem.NO_BLOCK
@@ -63,6 +78,16 @@ def parse_candidate(
         raise UnusableAnswer(
             CallProblem.MISSING_FILE, f"the candidate has no {entry}", _FILES_SHAPE
         )
+    if declarations and not templates:
+        raise UnusableAnswer(
+            CallProblem.BAD_TEMPLATE,
+            "a sweep block was given, and nothing would measure its values",
+            "write plain values, and no sweep block",
+        )
+    touched = {name: text for name, text in files.items() if before.get(name) != text}
+    space = parse_template(declarations, files, touched)
+    if space is not None:
+        files = space.filled(space.defaults)
     if files == dict(before):
         raise UnusableAnswer(
             CallProblem.UNCHANGED,
@@ -70,7 +95,7 @@ def parse_candidate(
             "change at least one of them",
         )
     try:
-        return Candidate(files, Origin.MODEL, name)
+        return ParsedCandidate(Candidate(files, Origin.MODEL, name), space)
     except CandidateError as error:
         raise UnusableAnswer(CallProblem.UNKNOWN_FILE, str(error), _FILES_SHAPE) from error
 

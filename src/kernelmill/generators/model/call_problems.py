@@ -24,6 +24,7 @@ class CallProblem(enum.StrEnum):
     MISSING_FILE = "missing file"
     TWICE = "twice the same file"
     BAD_EDIT = "bad edit"
+    BAD_TEMPLATE = "bad template"
     NO_MATCH = "edit does not match"
     SEVERAL_MATCHES = "edit matches more than once"
     UNCHANGED = "nothing changed"

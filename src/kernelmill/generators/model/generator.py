@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 
 from kernelmill.backends import get_backend
 from kernelmill.generators.base import Declined, Generator
-from kernelmill.generators.model.answers import find_remark, parse_candidate
+from kernelmill.generators.model.answers import ParsedCandidate, find_remark, parse_candidate
 from kernelmill.generators.model.bandit import choose_model
 from kernelmill.generators.model.conversation import Conversation
 from kernelmill.generators.model.credit import find_credit
@@ -60,9 +60,13 @@ class ModelGenerator(Generator):
 
 
 class _Written(NamedTuple):
-    candidate: Candidate
+    parsed: ParsedCandidate
     answer: str
     """The text that the candidate was read from."""
+
+    @property
+    def candidate(self) -> Candidate:
+        return self.parsed.candidate
 
 
 class _DraftWriter:
@@ -100,8 +104,10 @@ class _DraftWriter:
         prompt = self._prompt(role, plan, diagnosis)
         task, entry = self._proposal.task.id, get_backend(self._proposal.backend).entry
 
+        templates = self._proposal.combinations > 0
+
         def parse(answer: ModelAnswer) -> _Written:
-            return _Written(parse_candidate(answer, before, task, entry), answer.text)
+            return _Written(parse_candidate(answer, before, task, entry, templates), answer.text)
 
         written = self._ask(role, prompt, parse)
         approach = find_remark(written.answer, "approach")
@@ -120,6 +126,7 @@ class _DraftWriter:
                 written.candidate.files,
                 prompt.without_items,
             ),
+            written.parsed.space,
         )
 
     def _ask(self, role: ModelRole, prompt: Prompt, parse: Callable[[ModelAnswer], _T]) -> _T:
@@ -136,6 +143,9 @@ class _DraftWriter:
 
     def _model(self, role: ModelRole) -> Model:
         """The model for a role; among the same models, the same one for the whole attempt."""
-        models = self._client.settings.for_role(role)
-        seed = f"{self._proposal.task.id}/{self._proposal.seed}"
-        return choose_model(models, self._proposal.model_scores, seed)
+        settings, proposal = self._client.settings, self._proposal
+        models = settings.for_role(role)
+        if proposal.writer is not None:
+            return models[proposal.writer % len(models)]
+        seed = f"{proposal.task.id}/{proposal.seed}"
+        return choose_model(models, proposal.model_scores, seed, settings.price_weight)

@@ -15,6 +15,7 @@ from kernelmill.records.errors import UsageError
 from kernelmill.records.model_settings import (
     AT_ONCE,
     MAX_TOKENS,
+    PRICE_WEIGHT,
     PROMPT_TOKENS,
     Model,
     ModelRole,
@@ -76,6 +77,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     at_once: int = AT_ONCE
     prompt_tokens: int = PROMPT_TOKENS
     patience: Patience = Patience()
+    price_weight: float = PRICE_WEIGHT
 
 
 def resolve_models(spec: ModelSpec) -> ModelSettings | None:
@@ -89,6 +91,8 @@ def resolve_models(spec: ModelSpec) -> ModelSettings | None:
         raise UsageError(f"prompt_tokens must be at least 1 and at most {_MOST_PROMPT_TOKENS}")
     if file.at_once < 1 or file.patience.tries < 1:
         raise UsageError("at_once and tries must be at least 1")
+    if not 0.0 <= file.price_weight <= 1.0:
+        raise UsageError("price_weight must be from 0 to 1")
     settings = ModelSettings(
         tuple(_model(text, spec, file) for text in spec.models),
         spec.audit,
@@ -96,6 +100,7 @@ def resolve_models(spec: ModelSpec) -> ModelSettings | None:
         file.at_once,
         file.prompt_tokens,
         file.patience,
+        file.price_weight,
     )
     _demand_all_roles(settings)
     return settings

@@ -72,6 +72,7 @@ def prompt_for(
     facts = _facts(proposal.task, proposal.backend, guide) | {
         "parent": proposal.parent,
         "instruction": proposal.instruction,
+        "combinations": proposal.combinations,
         "calibration": proposal.calibration,
         "guidance": guidance,
         "plan": plan,

@@ -1,0 +1,3 @@
+INSERT INTO sweep_trials
+    (attempt, sweep, choices, bar, expected, deviation, chance, doubted, skipped)
+VALUES (:attempt, :sweep, :choices, :bar, :expected, :deviation, :chance, :doubted, :skipped)
