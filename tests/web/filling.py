@@ -5,15 +5,17 @@ from pathlib import Path
 
 import msgspec
 
+from kernelmill.archive import Archive
 from kernelmill.memory import Memory
 from kernelmill.memory.items import ItemKind, NewItem, Provenance, ValueRole
 from kernelmill.memory.values import ValueEstimate
-from kernelmill.records.attempt import Result, Seconds
+from kernelmill.records.attempt import Observation, Result, Seconds
 from kernelmill.records.campaign import Campaign, CampaignSettings, EventKind, NewTask
 from kernelmill.records.candidate import Candidate, Origin
 from kernelmill.records.model_calls import ModelCall, SaidText
 from kernelmill.records.proposal import Draft, Hint, HintReason, Parent, Proposal, Stage
-from kernelmill.workspace import Workspace
+from kernelmill.records.search_step import SearchStep
+from kernelmill.workspace import Transaction, Workspace
 from samples import SETTINGS, make_task, make_verdict
 
 HOSTILE = '<script>document.title = "owned"</script><img src=x onerror="document.title=1">'
@@ -21,16 +23,21 @@ NAMES = (
     "softmax", "gelu", "matmul", "layer_norm", "max_pool2d", "cross_entropy", "cumsum", "embedding",
     "conv2d", "causal_attention", "rms_norm", "swiglu",
 )  # fmt: skip
+ISLANDS = 2
 KERNEL = """#include <cstdint>
 
 extern "C" void run(const float* x, float* out, int64_t rows, int64_t cols) {{
 #pragma omp parallel for
   for (int64_t r = 0; r < rows; ++r) {{
     // attempt {number}: {note}
+    {loops}
     for (int64_t c = 0; c < cols; c += {step}) out[r * cols + c] = x[r * cols + c];
   }}
 }}
 """
+
+
+LOOP = "for (int64_t c = 0; c < cols; ++c) out[c] += x[c];\n    "
 
 
 def begin(workspace: Workspace, strategy: str = "value", seed: int = 0) -> Campaign:
@@ -76,7 +83,12 @@ def attempt(
     assert claim is not None
     files = {
         "model.py": f"# {HOSTILE}\nclass ModelNew: ...\n",
-        "kernel.cpp": KERNEL.format(number=claim.number, note=HOSTILE, step=1 + claim.number % 4),
+        "kernel.cpp": KERNEL.format(
+            number=claim.number,
+            note=HOSTILE,
+            step=1 + claim.number % 4,
+            loops=LOOP * (claim.number % 3),
+        ),
     }
     start = None
     if parent is not None:
@@ -97,19 +109,35 @@ def attempt(
         SaidText("answer", f"### kernel.cpp {HOSTILE}"),
     )
     call = ModelCall("generator", "a-model", 1200, 800, 0.0123, 4.2, said=said)
-    draft = Draft(Candidate(files, Origin.MODEL), {"tile": 8 * claim.number}, calls=(call,))
+    draft = Draft(
+        Candidate(files, Origin.MODEL),
+        {"tile": 8 * claim.number},
+        f"{1 + claim.number / 2}x eager",
+        calls=(call,),
+    )
     best = workspace.tasks(campaign)[task - 1].champion
     champion = ratio is not None and (
         best is None or ratio > (workspace.attempt(best).ratio or 0.0)
     )
+    step = SearchStep("evolve", "edit", claim.number % ISLANDS)
     result = Result(
-        Proposal(described, "cpp", stage, 7, start, hints, "Make it faster."),
+        Proposal(described, "cpp", stage, 7, start, hints, "Make it faster.", step=step),
         Seconds(4.2, 1.1, 0.3, 6.0),
         draft,
         make_verdict(ratio, described.id, compiled=True),
         champion=champion,
     )
-    return workspace.complete(claim, result, lambda *_: None).id
+    observe = _archive if campaign.settings.strategy == "evolve" else _forget
+    return workspace.complete(claim, result, observe).id
+
+
+def _archive(observation: Observation, database: Transaction) -> None:
+    done = observation.attempt
+    Archive(database, done.campaign, done.task).observe(observation, ISLANDS)
+
+
+def _forget(_observation: Observation, _database: Transaction) -> None:
+    """Other strategies keep no archive."""
 
 
 def fill(folder: Path, attempts: int = 6, strategies: tuple[str, ...] = ("value",)) -> None:

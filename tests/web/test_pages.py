@@ -11,8 +11,21 @@ import pytest
 
 pytest.importorskip("starlette", reason="needs kernelmill[web]")
 
+from kernelmill.archive import Archive
+from kernelmill.memory import Memory
+from kernelmill.memory.items import ValueRole
+from kernelmill.memory.values import ValueEstimate
+from kernelmill.skills.library import load_library
+from kernelmill.skills.method_values import ValueScope, add_method_item
+from kernelmill.web.archive_map import HEATS, archive_map
 from kernelmill.web.live import stamp
-from kernelmill.web.reading import PAGE, attempt_tree, side_by_side
+from kernelmill.web.reading import (
+    PAGE,
+    attempt_tree,
+    model_calibrations,
+    side_by_side,
+    skill_records,
+)
 from kernelmill.workspace import Workspace
 from web.filling import HOSTILE, NAMES, attempt, begin, fill, learn
 from web.serving import serving
@@ -54,15 +67,22 @@ def address(folder: Path) -> Iterator[str]:
         ("/", ["10 of 13", "starter", "value", "0.59 USD", "processor"]),
         ("/campaigns/1", ["best-of-n", "starter/softmax", "faster", "set aside", "correctness"]),
         ("/campaigns/1?search=norm", ["starter/layer_norm", "starter/rms_norm"]),
-        ("/campaigns/1/tasks/0", ["champion", "#1", "refine", "Lineage"]),
+        (
+            "/campaigns/1/tasks/0",
+            ["champion", "#1", "refine", "Lineage", "Best latency", "best-of-n"],
+        ),
         ("/campaigns/1/tasks/12", ["SyntaxError"]),
+        ("/campaigns/1/tasks/0/archive", ["no elites yet"]),
         ("/attempts/4", ["Changes from attempt", "tile=32", "over torch.compile", "4.2 written"]),
         ("/attempts/1", ["it is &lt;wrong&gt;", "You write kernels."]),
         ("/memory?search=lesson+3", ["lesson 3", "+0.30"]),
         ("/memory?kind=practice", ["practice"]),
         ("/memory/1", ["Shown to 96 attempts", "starter/softmax", "Value over its uses"]),
         ("/skills", ["methods"]),
-        ("/models", ["a-model", "generator"]),
+        (
+            "/models",
+            ["a-model", "generator", "Right to within a quarter", "measured over expected"],
+        ),
         ("/devices", ["None.", "processor"]),
         ("/compare?campaign=1&campaign=2", ["second over first", "starter/gelu"]),
     ],
@@ -190,6 +210,66 @@ def test_a_long_line_of_descent_is_drawn(tmp_path: Path) -> None:
         assert [node.id for node in nodes if node.is_champion] == [1200]
     with serving(tmp_path) as url:
         assert get(url, "/campaigns/1/tasks/0").status == 200
+
+
+def test_the_archive_shows_what_each_cell_holds_and_how_it_fills(tmp_path: Path) -> None:
+    with Workspace(tmp_path, create=True) as workspace:
+        campaign = begin(workspace, "evolve")
+        ratios = [1.5, 2.0, 1.8, None, 3.0, 1.1]
+        done = [attempt(workspace, campaign, 1, ratio, []) for ratio in ratios]
+        found = archive_map(workspace, campaign, 1)
+        elites = Archive(workspace.database, campaign.id, 1).elites()
+    owners = [cell.owner.attempt for cell in found.cells if cell.owner is not None]
+    assert owners[0] == done[4], "the fastest first"
+    assert sorted(owners) == sorted(elite.attempt for elite in elites)
+    assert len({cell.cell for cell in found.cells}) > 1
+    assert sum(cell.kernels for cell in found.cells) == 5, "what failed is in no cell"
+    heats = {cell.owner.attempt: cell.heat for cell in found.cells if cell.owner is not None}
+    assert heats[done[4]] == HEATS - 1 and min(heats.values()) == 0
+    for island, curve in zip(found.islands, found.reached, strict=True):
+        assert curve.points[-1].y == len(island.cells) and curve.points[0].y == 0
+        assert [point.y for point in curve.points] == sorted(point.y for point in curve.points)
+    (operator,) = found.operators
+    assert (operator["operator"], operator["tries"], operator["failed"]) == ("edit", 6, 1)
+    with serving(tmp_path) as url:
+        page = get(url, "/campaigns/1/tasks/0/archive").text
+        assert page.count("<svg") == len(found.islands) + 1
+        assert page.count('class="cell heat') == len(elites)
+        assert f'href="/attempts/{done[4]}" aria-label="cell' in page
+        assert "Island 1" in page and "parallel_loops" in page
+        assert f"{len(elites)} cells have an owner" in get(url, "/campaigns/1/tasks/0").text
+        assert f"{len(elites)} cells</a>" in get(url, "/campaigns/1").text
+        assert get(url, "/campaigns/1/tasks/12/archive").status == 404
+
+
+def test_models_are_compared_with_what_they_expected(folder: Path, address: str) -> None:
+    with Workspace(folder) as workspace:
+        (model,) = model_calibrations(workspace)
+    assert (model.model, model.figures.predictions) == ("a-model", len(model.latest))
+    passed = sum(one.measured is not None for one in model.latest)
+    assert model.figures.refused == model.figures.predictions - passed > 0
+    page = get(address, "/models").text
+    assert page.count('<circle class="passed"') == passed
+    assert f"{model.figures.median:.2f}" in page
+
+
+def test_skills_show_what_came_of_them(tmp_path: Path) -> None:
+    with Workspace(tmp_path, create=True) as workspace:
+        campaign = begin(workspace)
+        with workspace.writing() as transaction:
+            memory = Memory(transaction)
+            method = load_library().methods["fuse-the-passes"]
+            scope = ValueScope("cpp", "processor", "softmax")
+            item = add_method_item(memory, "cpp-memory-reduction", method, scope)
+            memory.set_value(item, ValueRole.REFINE, "", ValueEstimate(0.25, 3))
+        first = attempt(workspace, campaign, 1, 1.5, [])
+        for ratio in (2.0, 1.2, None):
+            attempt(workspace, campaign, 1, ratio, [item], parent=first)
+        (row,) = next(r for r in skill_records(workspace) if r["name"] == method.name)["values"]
+        assert (row["shown"], row["passed"], row["faster"], row["visits"]) == (3, 2, 1, 3)
+    with serving(tmp_path) as url:
+        page = get(url, "/skills").text
+    assert "shown 3 times, 2 passed, 1 faster than before" in page and "refine +0.25" in page
 
 
 def test_texts_side_by_side() -> None:

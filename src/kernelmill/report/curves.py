@@ -81,7 +81,7 @@ def campaign_curves(workspace: Workspace, campaign: Campaign) -> LearningCurves:
     """The curves of a campaign, with those of campaigns that differ in the seed only, and of
     `best-of-n` on the same suites, backend and generator where there is one."""
     solved, speedup = [], []
-    for name, group in _comparable(workspace, campaign).items():
+    for name, group in comparable_campaigns(workspace, campaign).items():
         pairs = [
             learning_curves(workspace.outcomes(one), workspace.task_progress(one).tasks)
             for one in group
@@ -106,7 +106,7 @@ def _conditions(settings: CampaignSettings) -> tuple[object, ...]:
     )
 
 
-def _comparable(workspace: Workspace, campaign: Campaign) -> dict[str, list[Campaign]]:
+def comparable_campaigns(workspace: Workspace, campaign: Campaign) -> dict[str, list[Campaign]]:
     """Campaigns by strategy: that of the campaign first, then the baseline."""
     own = campaign.settings
     found: dict[str, list[Campaign]] = {own.strategy: []}

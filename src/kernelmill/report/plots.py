@@ -7,7 +7,8 @@ from typing import NamedTuple
 from markupsafe import Markup, escape
 
 from kernelmill.records.attempt import Attempt
-from kernelmill.report.curves import Curve
+from kernelmill.records.calibration import Prediction
+from kernelmill.report.curves import Curve, CurvePoint
 from kernelmill.report.summary import CampaignSummary, Improvement
 
 _WIDTH, _HEIGHT = 640, 260
@@ -77,19 +78,21 @@ def trajectory_plot(trajectory: Sequence[Improvement], attempts: int) -> Markup:
 
 
 def curves_plot(
-    curves: Sequence[Curve], x_name: str, y_name: str, percent: bool = False, log: bool = False
+    curves: Sequence[Curve], x_name: str, y_name: str, unit: str = "x", log: bool = False
 ) -> Markup:
-    """Curves in one frame, the first one in the strongest colour, with bands of their spread."""
+    """Curves in one frame, the first one in the strongest colour, with bands of their spread.
+
+    Speedups (`x`) are drawn around 1, shares (`%`) from 0 to 1, anything else from 0.
+    """
     points = [point for curve in curves for point in curve.points]
     if len(points) < 2:
         return Markup('<p class="empty">Nothing to draw yet.</p>')
-    high = 1.0 if percent else max(1.1, *(point.y + point.spread for point in points))
-    low = 0.0 if percent else min(1.0, *(point.y - point.spread for point in points))
+    low, high = _range(points, unit)
     end = max(point.x for point in points)
     frame = _Frame(_WIDTH, _HEIGHT, _MARGIN, _scaled(end, log), low, high)
     parts = [_axes(frame)]
     for value in _ticks(low, high):
-        text = f"{value:.0%}" if percent else f"{value:g}x"
+        text = f"{value:.0%}" if unit == "%" else f"{value:g}{unit}"
         parts.append(_text(_MARGIN - 4, frame.y(value) + 4, text, "end"))
     marks = [point.x for point in curves[0].points] if log else _ticks(0, end)
     for value in marks:
@@ -109,6 +112,30 @@ def curves_plot(
     return _svg(_WIDTH, _HEIGHT, parts, f"{y_name} over {x_name}")
 
 
+def calibration_plot(predictions: Sequence[Prediction]) -> Markup:
+    """Measured over expected speed, both logarithmic; on the dashed line a prediction is right."""
+    points = [
+        (math.log2(one.expected), math.log2(one.measured))
+        for one in predictions
+        if one.expected and one.measured
+    ]
+    if not points:
+        return Markup('<p class="empty">No kernel with a predicted factor passed yet.</p>')
+    low = math.floor(min(0.0, *(min(point) for point in points)))
+    high = math.ceil(max(1.0, *(max(point) for point in points)))
+    frame = _Frame(_HEIGHT, _HEIGHT, _MARGIN, high - low, low, high)
+    parts = [_axes(frame), _line(frame, [(0, low), (high - low, high)], "baseline")]
+    step = max(1, -(-(high - low) // _MOST_TICKS))
+    for power in range(low, high + 1, step):
+        text = f"{2.0**power:g}x"
+        parts.append(_text(frame.x(power - low), _HEIGHT - 20, text, "middle"))
+        parts.append(_text(_MARGIN - 4, frame.y(power) + 4, text, "end"))
+    dot = Markup('<circle class="passed" cx="{:.1f}" cy="{:.1f}" r="3"/>')
+    parts += [dot.format(frame.x(x - low), frame.y(y)) for x, y in points]
+    parts += [_text(_HEIGHT - _MARGIN, _HEIGHT - 5, "expected", "end"), _text(4, 14, "measured")]
+    return _svg(_HEIGHT, _HEIGHT, parts, "measured over expected speed")
+
+
 def value_plot(curve: Curve) -> Markup:
     """A learned value, from -1 to 1, over the times its item was used."""
     end = max(1.0, curve.points[-1].x)
@@ -118,6 +145,15 @@ def value_plot(curve: Curve) -> Markup:
     clipped = [(point.x, max(-1.0, min(1.0, point.y))) for point in curve.points]
     parts.append(_line(frame, clipped, "line curve0"))
     return _svg(_WIDTH, _HEIGHT // 2, parts, f"value, stage {curve.name}")
+
+
+def _range(points: Sequence[CurvePoint], unit: str) -> tuple[float, float]:
+    if unit == "%":
+        return 0.0, 1.0
+    high = max(point.y + point.spread for point in points)
+    if unit == "x":
+        return min(1.0, *(point.y - point.spread for point in points)), max(1.1, high)
+    return 0.0, 1.05 * high
 
 
 def _scaled(value: float, log: bool) -> float:

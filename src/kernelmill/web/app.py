@@ -1,6 +1,7 @@
 """The dashboard as a Starlette application: one function per page."""
 
 import functools
+import math
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from kernelmill import __version__
+from kernelmill.archive.behaviour import axes_of
 from kernelmill.memory.items import ItemKind
 from kernelmill.records.errors import KernelmillError, UsageError
 from kernelmill.report import money, plots, spending
@@ -21,6 +23,8 @@ from kernelmill.report.curves import Curve, CurvePoint, LearningCurves, campaign
 from kernelmill.report.listing import age, attempt_detail, campaign_line, campaign_lines
 from kernelmill.report.tables import circumstances
 from kernelmill.web import reading
+from kernelmill.web.archive_map import archive_map
+from kernelmill.web.cell_grid import cell_grid
 from kernelmill.web.live import event_stream, stamp
 from kernelmill.workspace import Workspace
 
@@ -46,6 +50,7 @@ def make_app(folder: Path) -> Starlette:
             page("/", "campaigns", _campaigns),
             page("/campaigns/{campaign:int}", "campaign", _campaign),
             page("/campaigns/{campaign:int}/tasks/{position:int}", "task", _task),
+            page("/campaigns/{campaign:int}/tasks/{position:int}/archive", "archive", _archive),
             page("/attempts/{attempt:int}", "attempt", _attempt),
             page("/compare", "compare", _compare),
             page("/memory", "memory", _memory),
@@ -67,8 +72,15 @@ def _templates(folder: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["exp"] = math.exp
     environment.globals.update(
-        age=age, money=money, plots=plots, spending=spending, version=__version__, folder=folder
+        age=age,
+        cell_grid=cell_grid,
+        folder=folder,
+        money=money,
+        plots=plots,
+        spending=spending,
+        version=__version__,
     )
     return environment
 
@@ -128,6 +140,7 @@ def _campaign(request: Request, workspace: Workspace) -> PageValues:
         "line": campaign_line(workspace, campaign),
         "curves": _curves(workspace.folder, campaign.id, stamp(workspace.folder)),
         "cards": reading.task_cards(workspace, campaign, _number(request, "page"), search),
+        "cells": reading.owned_cells(workspace, campaign),
         "search": search,
         "events": workspace.events(campaign)[::-1][:20],
         "models": spending.by_role(workspace.spending(campaign)),
@@ -138,19 +151,27 @@ def _task(request: Request, workspace: Workspace) -> PageValues:
     campaign = workspace.campaign(request.path_params["campaign"])
     entry = reading.task_at(workspace, campaign, request.path_params["position"])
     if entry.task is None:
-        return {"campaign": campaign, "entry": entry, "tree": [], "page": None, "curve": None}
-    best = 0.0
-    points = []
-    for row in reading.rows(workspace, "attempt_nodes", campaign=campaign.id, task=entry.task):
-        best = max(best, row["ratio"] or 0.0)
-        if best:
-            points.append(CurvePoint(row["number"], best))
+        return {"campaign": campaign, "entry": entry, "tree": [], "page": None, "cells": 0}
     return {
         "campaign": campaign,
         "entry": entry,
         "tree": reading.attempt_tree(workspace, campaign, entry.task, entry.champion),
         "page": reading.attempt_page(workspace, campaign, entry.task, _number(request, "page")),
-        "curve": Curve("best", tuple(points)),
+        "curves": reading.task_curves(workspace, campaign, entry.task),
+        "cells": reading.owned_cells(workspace, campaign).get(entry.position, 0),
+    }
+
+
+def _archive(request: Request, workspace: Workspace) -> PageValues:
+    campaign = workspace.campaign(request.path_params["campaign"])
+    entry = reading.task_at(workspace, campaign, request.path_params["position"])
+    if entry.task is None:
+        raise UsageError(f"{entry.name} was set aside: {entry.set_aside}")
+    return {
+        "campaign": campaign,
+        "entry": entry,
+        "map": archive_map(workspace, campaign, entry.task),
+        "axes": axes_of(campaign.settings.backend),
     }
 
 
@@ -238,8 +259,17 @@ def _skills(_request: Request, workspace: Workspace) -> PageValues:
     return {"records": reading.skill_records(workspace)}
 
 
+@functools.lru_cache(maxsize=2)
+def _calibrations(folder: Path, _stamp: str) -> list[reading.ModelCalibration]:
+    with Workspace(folder) as workspace:
+        return reading.model_calibrations(workspace)
+
+
 def _models(_request: Request, workspace: Workspace) -> PageValues:
-    return {"models": reading.rows(workspace, "models")}
+    return {
+        "models": reading.rows(workspace, "models"),
+        "calibrations": _calibrations(workspace.folder, stamp(workspace.folder)),
+    }
 
 
 def _devices(_request: Request, workspace: Workspace) -> PageValues:

@@ -1,7 +1,7 @@
 """What the pages show, read from the workspace page by page."""
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,11 +10,13 @@ import msgspec
 from kernelmill.memory import Memory
 from kernelmill.memory.items import Item
 from kernelmill.records.attempt import VerdictKind
+from kernelmill.records.calibration import Calibration, Prediction, calibrate
 from kernelmill.records.campaign import Campaign, Failure
 from kernelmill.records.errors import UsageError
 from kernelmill.records.proposal import Hint
 from kernelmill.records.task import Task
 from kernelmill.records.verdict import Verdict
+from kernelmill.report.curves import Curve, CurvePoint, comparable_campaigns
 from kernelmill.skills.library import load_library
 from kernelmill.storage.packing import unpacked
 from kernelmill.storage.sql import Queries
@@ -27,6 +29,7 @@ _MOST_NODES = 400
 """Attempts in a tree; of a task with more, the champion's line and its neighbours are drawn."""
 _MOST_USES = 200
 _MOST_DIFF_LINES = 4000
+_MOST_PREDICTIONS = 500
 _query = Queries(Path(__file__).parent / "queries")
 
 
@@ -242,6 +245,49 @@ def side_by_side(before: str, after: str) -> list[DiffLine]:
     return lines
 
 
+class TaskCurves(NamedTuple):
+    """The best of a task over its attempts, beside that of `best-of-n` where there is one."""
+
+    speedup: tuple[Curve, ...]
+    latency: tuple[Curve, ...]
+
+
+def task_curves(workspace: Workspace, campaign: Campaign, task: int) -> TaskCurves:
+    latest = {
+        strategy: some[-1] for strategy, some in comparable_campaigns(workspace, campaign).items()
+    }
+    latest[campaign.settings.strategy] = campaign
+    speedup, latency = [], []
+    for strategy, one in latest.items():
+        found = rows(workspace, "attempt_nodes", campaign=one.id, task=task)
+        speedup.append(_best_so_far(strategy, found, "ratio", max))
+        latency.append(_best_so_far(strategy, found, "latency_ms", min))
+    return TaskCurves(
+        tuple(curve for curve in speedup if curve.points),
+        tuple(curve for curve in latency if curve.points),
+    )
+
+
+def _best_so_far(
+    name: str, found: list[dict[str, Any]], column: str, better: Callable[[float, float], float]
+) -> Curve:
+    best: float | None = None
+    points = []
+    for row in found:
+        value = row[column] if row["ratio"] is not None else None
+        if value is not None:
+            best = value if best is None else better(best, value)
+        if best is not None:
+            points.append(CurvePoint(row["number"], best))
+    return Curve(name, tuple(points))
+
+
+def owned_cells(workspace: Workspace, campaign: Campaign) -> dict[int, int]:
+    """Behaviour cells that have an owner, by the position of their task."""
+    found = rows(workspace, "archived_tasks", campaign=campaign.id)
+    return {row["position"]: row["cells"] for row in found}
+
+
 def item_page(workspace: Workspace, kind: str, search: str, page: int) -> Page:
     """Items, the latest first; one row more than a page says that there are further ones."""
     key = {"kind": kind, "search": search}
@@ -288,6 +334,25 @@ def find_item(workspace: Workspace, number: int) -> tuple[Item, dict[str, str]]:
     return found[0], memory.source_files(found[0].source)
 
 
+class ModelCalibration(NamedTuple):
+    """What a writer expected of its kernels, and what was measured."""
+
+    model: str
+    """Empty for a generator that asks no model."""
+    figures: Calibration
+    latest: tuple[Prediction, ...]
+
+
+def model_calibrations(workspace: Workspace) -> list[ModelCalibration]:
+    by_model: dict[str, list[Prediction]] = {}
+    for one in workspace.predictions():
+        by_model.setdefault(one.model, []).append(one)
+    return [
+        ModelCalibration(model, calibrate(some), tuple(some[-_MOST_PREDICTIONS:]))
+        for model, some in sorted(by_model.items())
+    ]
+
+
 def skill_records(workspace: Workspace) -> list[dict[str, Any]]:
     """The methods with what was learned of them."""
     records: dict[str, dict[str, Any]] = {}
@@ -300,7 +365,7 @@ def skill_records(workspace: Workspace) -> list[dict[str, Any]]:
         }
     for row in rows(workspace, "skill_records"):
         for name in msgspec.json.decode(row["names"], type=list[str]):
-            if name in records and row["visits"]:
+            if name in records and (row["visits"] or row["shown"]):
                 records[name]["values"].append(row)
     return sorted(records.values(), key=lambda one: (not one["values"], one["name"]))
 

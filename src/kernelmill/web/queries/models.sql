@@ -3,7 +3,6 @@ SELECT c.model, c.role, count(*) AS calls, count(*) FILTER (WHERE c.problem != '
     sum(c.tokens_in) AS tokens_in, sum(c.tokens_out) AS tokens_out,
     CASE WHEN count(*) = count(c.cost_usd) THEN sum(c.cost_usd) END AS cost_usd,
     avg(c.seconds) AS seconds, count(DISTINCT c.attempt) AS attempts,
-    count(DISTINCT c.attempt) FILTER (WHERE a.state = 'passed') AS passed,
-    count(DISTINCT c.attempt) FILTER (WHERE a.prediction != '') AS predicted
+    count(DISTINCT c.attempt) FILTER (WHERE a.state = 'passed') AS passed
 FROM calls c JOIN attempts a ON a.id = c.attempt
 GROUP BY c.model, c.role ORDER BY c.model, c.role

@@ -1,0 +1,1 @@
+SELECT island, cell, entered FROM elites WHERE campaign = :campaign AND task = :task
