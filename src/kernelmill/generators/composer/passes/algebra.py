@@ -1,0 +1,45 @@
+"""The rewrites there are, in the order in which they are applied, and their decisions."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kernelmill.generators.composer.decisions import Plan
+from kernelmill.generators.composer.graph import Graph
+from kernelmill.generators.composer.passes.pool_operands import pool_operands
+from kernelmill.generators.composer.passes.reduce_operands import reduce_operands
+from kernelmill.records.decisions import Catalogue, Decision, Decisions
+
+
+class Rewrite(NamedTuple):
+    """A graph with the same results, and less work."""
+
+    name: str
+    """That of its decision."""
+    apply: Callable[[Graph], Graph]
+    """It gives the very same graph back where it changes nothing."""
+    about: str
+
+
+REWRITES = (
+    Rewrite(
+        "reduce_operands",
+        reduce_operands,
+        "sum or average the operands of a linear operator instead of its result",
+    ),
+    Rewrite(
+        "pool_operands",
+        pool_operands,
+        "average windows of the operands of a linear operator instead of its result",
+    ),
+)
+ALGEBRA: Catalogue = {one.name: Decision((True, False), one.about) for one in REWRITES}
+WITHOUT_ALGEBRA: Decisions = dict.fromkeys(ALGEBRA, False)
+
+
+def rewritten(graph: Graph, plan: Plan) -> Graph:
+    """The graph that a plan asks for. Its decision is open only where a rewrite changes it."""
+    for rewrite in REWRITES:
+        other = rewrite.apply(graph)
+        if other is not graph and plan.takes(rewrite.name, True):
+            graph = other
+    return graph
