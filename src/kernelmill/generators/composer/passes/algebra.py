@@ -5,8 +5,13 @@ from typing import NamedTuple
 
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.graph import Graph
+from kernelmill.generators.composer.passes.associate import associate
+from kernelmill.generators.composer.passes.join_scalars import join_scalars
 from kernelmill.generators.composer.passes.pool_operands import pool_operands
 from kernelmill.generators.composer.passes.reduce_operands import reduce_operands
+from kernelmill.generators.composer.passes.scale_and_shift import scale_and_shift
+from kernelmill.generators.composer.passes.share_equal import share_equal
+from kernelmill.generators.composer.passes.slice_operands import slice_operands
 from kernelmill.records.decisions import Catalogue, Decision, Decisions
 
 
@@ -21,6 +26,17 @@ class Rewrite(NamedTuple):
 
 
 REWRITES = (
+    Rewrite("share_equal", share_equal, "compute once what is computed twice from the same"),
+    Rewrite(
+        "scale_and_shift",
+        scale_and_shift,
+        "a normalisation by running statistics as one scale and one shift for every channel",
+    ),
+    Rewrite(
+        "slice_operands",
+        slice_operands,
+        "compute only what is used of a product or a convolution",
+    ),
     Rewrite(
         "reduce_operands",
         reduce_operands,
@@ -30,6 +46,16 @@ REWRITES = (
         "pool_operands",
         pool_operands,
         "average windows of the operands of a linear operator instead of its result",
+    ),
+    Rewrite(
+        "associate",
+        associate,
+        "multiply several matrices in the order that takes the fewest multiplications",
+    ),
+    Rewrite(
+        "join_scalars",
+        join_scalars,
+        "scalars behind sums and products that make less of more, and chains of scalars as one",
     ),
 )
 ALGEBRA: Catalogue = {one.name: Decision((True, False), one.about) for one in REWRITES}

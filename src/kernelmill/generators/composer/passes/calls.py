@@ -26,8 +26,8 @@ def pointwise(editor: Editor, op: str, left: Any, right: Any) -> Reference:
     return editor.call(f"{op}.Tensor", [left, right], TensorSpec(kinds[0].dtype, shape))
 
 
-def sqrt(editor: Editor, value: Reference) -> Reference:
-    return editor.call("sqrt", [value], editor.kind(value))
+def rsqrt(editor: Editor, value: Reference) -> Reference:
+    return editor.call("rsqrt", [value], editor.kind(value))
 
 
 def reduced(editor: Editor, value: Reference, axes: Sequence[int], mean: bool) -> Reference:

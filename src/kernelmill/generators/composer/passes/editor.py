@@ -26,7 +26,7 @@ def edited(graph: Graph, change: Change) -> Graph:
         if other is None:
             editor.add(node)
         else:
-            editor.stand_in(node, other)
+            editor.replace(node, other)
             changed = True
     return editor.graph() if changed else graph
 
@@ -77,19 +77,26 @@ class Editor:
         self, op: str, arguments: Sequence[Any], kind: TensorSpec, **keywords: Any
     ) -> Reference:
         """The result of one operator more."""
+        return self.call_for_parts(op, arguments, [kind], **keywords)
+
+    def call_for_parts(
+        self, op: str, arguments: Sequence[Any], kinds: Sequence[TensorSpec], **keywords: Any
+    ) -> Reference:
+        """The first of several results."""
         stem = op.partition(".")[0].strip("_")
         name = next(n for n in _names(f"new_{stem}") if n not in self._taken)
         self._taken.add(name)
-        self.add(Node(name, op, list(arguments), keywords, (kind,)))
+        self.add(Node(name, op, list(arguments), keywords, tuple(kinds)))
         for reference in _references([*arguments, *keywords.values()]):
             self._uses[reference] += 1
         return Reference(name)
 
-    def stand_in(self, node: Node, other: Reference) -> None:
-        """From now on `other` is read wherever the node was."""
-        mine = Reference(node.name)
-        self._instead[mine] = other
-        self._uses[other] += self._uses[mine]
+    def replace(self, node: Node, *others: Reference) -> None:
+        """From now on the others are read wherever the node's results were."""
+        for part, other in enumerate(others):
+            mine = Reference(node.name, part)
+            self._instead[mine] = other
+            self._uses[other] += self._uses[mine]
         for reference in references_of(node):
             self._uses[reference] -= 1
 

@@ -5,7 +5,7 @@ made of; None where that would save nothing. Sums are means times a count, so th
 every element is added to the average as it is.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kernelmill.generators.composer.graph import Extent, Node, Reference
@@ -118,7 +118,7 @@ def _of_permuted(editor: Editor, node: Node, averaging: Averaging) -> Reference 
 def _of_view(editor: Editor, node: Node, averaging: Averaging) -> Reference | None:
     """Along axes that are the same in both shapes; what is left of the others comes behind."""
     value, shape = node.arguments[0], list(node.results[0].shape)
-    places = _places(editor.kind(value).shape, shape)
+    places = kept_axes(editor.kind(value).shape, shape)
     inner = {places[axis]: window for axis, window in averaging.items() if axis in places}
     mean = mean_of(editor, value, inner)
     if mean is None:
@@ -129,7 +129,7 @@ def _of_view(editor: Editor, node: Node, averaging: Averaging) -> Reference | No
     return averaged(editor, view(editor, mean, shape), rest)
 
 
-def _places(before: tuple[Extent, ...], after: list[Extent]) -> dict[int, int]:
+def kept_axes(before: Sequence[Extent], after: Sequence[Extent]) -> dict[int, int]:
     """Axes after a view that are axes before it: neither split nor joined."""
     short = min(len(before), len(after))
     places: dict[int, int] = {}
