@@ -12,6 +12,7 @@ _FUNCTIONS: dict[str, Any] = {
     "floordiv": operator.floordiv, "modulo": operator.mod, "larger": max, "smaller": min,
     "double": float,
 }  # fmt: skip
+_WHERE = ("layout", "device", "pin_memory", "memory_format")
 
 
 def run_graph(
@@ -41,7 +42,9 @@ class _Running:
         name, _, form = node.op.partition(".")
         name = "reshape" if name == "view" else name  # graphs know no strides
         call = getattr(getattr(torch.ops.aten, name), form or "default")
-        keywords = {key: self._value(value) for key, value in node.keywords.items()}
+        keywords = {
+            key: self._value(value) for key, value in node.keywords.items() if key not in _WHERE
+        }
         if "dtype" in keywords and keywords["dtype"].is_floating_point:
             keywords["dtype"] = self._dtype
         results = call(*map(self._value, node.arguments), **keywords)

@@ -1,13 +1,16 @@
-"""Common subexpressions, and normalisation by running statistics."""
+"""Common subexpressions, normalisation by running statistics, and diagonal matrices."""
 
 import pytest
+import torch
 
 from generators.composer.passes.making import Making, assert_same
 from kernelmill.generators.composer.graph import TensorSpec
 from kernelmill.generators.composer.passes.calls import permute, pointwise, product
 from kernelmill.generators.composer.passes.scale_and_shift import scale_and_shift
+from kernelmill.generators.composer.passes.scale_by_diagonal import scale_by_diagonal
 from kernelmill.generators.composer.passes.share_equal import share_equal
 from kernelmill.generators.composer.passes.sizes import fixed
+from kernelmill.generators.composer.trace import trace_model
 
 
 def test_equal_products_of_equal_views_are_computed_once() -> None:
@@ -58,3 +61,20 @@ def test_running_statistics_become_a_scale_and_a_shift(sizes: list[int], affine:
     other = scale_and_shift(graph)
     assert not any("norm" in node.op for node in other.nodes)
     assert_same(graph, other, [{"s0": 1}])
+
+
+class Diagonal(torch.nn.Module):
+    """Products with diagonal matrices on either side, and with one that is none."""
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> list[torch.Tensor]:
+        size = x.shape[0]
+        shifted = torch.where(torch.arange(1, size + 1) == torch.arange(size)[:, None], x, 0.0)
+        return [torch.diag(x) @ y, y.mT @ torch.diag(x), shifted @ y]
+
+
+def test_products_with_diagonal_matrices_are_scalings() -> None:
+    with torch.no_grad():
+        graph = trace_model(Diagonal(), [torch.randn(7), torch.randn(7, 5)])
+    other = scale_by_diagonal(graph)
+    assert sum(node.op == "mm" for node in other.nodes) == 1
+    assert_same(graph, other, [dict.fromkeys(graph.symbols, 3), dict.fromkeys(graph.symbols, 1)])

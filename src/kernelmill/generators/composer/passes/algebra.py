@@ -10,6 +10,7 @@ from kernelmill.generators.composer.passes.join_scalars import join_scalars
 from kernelmill.generators.composer.passes.pool_operands import pool_operands
 from kernelmill.generators.composer.passes.reduce_operands import reduce_operands
 from kernelmill.generators.composer.passes.scale_and_shift import scale_and_shift
+from kernelmill.generators.composer.passes.scale_by_diagonal import scale_by_diagonal
 from kernelmill.generators.composer.passes.share_equal import share_equal
 from kernelmill.generators.composer.passes.slice_operands import slice_operands
 from kernelmill.records.decisions import Catalogue, Decision, Decisions
@@ -31,6 +32,11 @@ REWRITES = (
         "scale_and_shift",
         scale_and_shift,
         "a normalisation by running statistics as one scale and one shift for every channel",
+    ),
+    Rewrite(
+        "scale_by_diagonal",
+        scale_by_diagonal,
+        "a product with a diagonal matrix as a scaling of rows or columns",
     ),
     Rewrite(
         "slice_operands",
