@@ -182,7 +182,7 @@ def test_composed_operators_are_right(
 ) -> None:
     case, folder = CASES[name], tmp_path / "composed"
     compose(case, folder)
-    for number, got in enumerate(_answers(interpreter, folder)):
+    for number, got in enumerate(answers(interpreter, folder)):
         with torch.no_grad():
             inputs = _inputs(case, number)
             types = [one.dtype for one in _flat(case.model(*inputs))]
@@ -211,7 +211,7 @@ def test_products_are_as_coarse_as_the_numerics_allow(
     """TF32 and float16 have eleven digits; without rounding the error is that of float32."""
     case, folder = CASES[name], tmp_path / "composed"
     compose(case, folder, numerics)
-    got = _answers(interpreter, folder)[0]
+    got = answers(interpreter, folder)[0]
     with torch.no_grad():
         wanted = copy.deepcopy(case.model).double()(*(x.double() for x in _inputs(case, 0)))
     error = (got.double() - wanted).norm() / wanted.norm()
@@ -232,11 +232,11 @@ def test_special_values_come_out_as_in_the_framework(
     interpreter: subprocess.Popen[str], tmp_path: Path
 ) -> None:
     write(Special(), [special_inputs()], {}, tmp_path / "composed")
-    (got,) = _answers(interpreter, tmp_path / "composed")
+    (got,) = answers(interpreter, tmp_path / "composed")
     Special().check(got)
 
 
-def _answers(interpreter: subprocess.Popen[str], folder: Path) -> list[Any]:
+def answers(interpreter: subprocess.Popen[str], folder: Path) -> list[Any]:
     assert interpreter.stdin is not None and interpreter.stdout is not None
     print(folder, file=interpreter.stdin, flush=True)
     assert interpreter.stdout.readline() == "done\n"

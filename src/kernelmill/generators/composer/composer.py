@@ -11,6 +11,7 @@ from kernelmill.generators.composer.credit import credit_of
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emitters import Emitter, get_emitter
 from kernelmill.generators.composer.graph import Graph
+from kernelmill.generators.composer.passes import ALGEBRA, WITHOUT_ALGEBRA
 from kernelmill.generators.composer.planning import asked_decisions, plan_method
 from kernelmill.generators.composer.repairing import repair
 from kernelmill.generators.composer.sampler import choose
@@ -102,11 +103,10 @@ class Composer(Generator):
         key = proposal.task.digest, proposal.backend
         if key not in self._open:
             emitter = _emitter(proposal)
-            plan = Plan({}, emitter.catalogue, _numerics(proposal.task))
-            emitter.program(graph, plan).files(proposal.task)
-            self._open[key] = {
-                name: emitter.catalogue[name].choices for name in sorted(plan.consulted)
-            }
+            consulted = _consulted(emitter, graph, proposal.task, {})
+            if consulted & ALGEBRA.keys():
+                consulted |= _consulted(emitter, graph, proposal.task, WITHOUT_ALGEBRA)
+            self._open[key] = {name: emitter.catalogue[name].choices for name in sorted(consulted)}
         return self._open[key]
 
     def _code(self, proposal: Proposal, graph: Graph, decisions: Decisions) -> str:
@@ -146,6 +146,12 @@ def _candidate(proposal: Proposal, graph: Graph, decisions: Decisions) -> Candid
 def _numerics(task: Task) -> Numerics:
     """What a kernel may round: no more than the reference itself does."""
     return task.numerics if task.is_rounded else Numerics.IEEE
+
+
+def _consulted(emitter: Emitter, graph: Graph, task: Task, decisions: Decisions) -> set[str]:
+    plan = Plan(decisions, emitter.catalogue, _numerics(task))
+    emitter.program(graph, plan).files(task)
+    return plan.consulted
 
 
 def _emitter(proposal: Proposal) -> Emitter:

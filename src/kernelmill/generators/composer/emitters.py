@@ -9,8 +9,10 @@ from collections.abc import Callable
 from importlib.metadata import entry_points
 from typing import NamedTuple, Protocol
 
+from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.graph import Graph
+from kernelmill.generators.composer.passes import ALGEBRA, rewritten
 from kernelmill.records.decisions import Catalogue
 from kernelmill.records.task import Task
 
@@ -33,5 +35,20 @@ def get_emitter(backend: str) -> Emitter | None:
     """The emitter for a backend; None where the composer does not write for it."""
     for entry in entry_points(group=_GROUP, name=backend):
         emitter: Emitter = entry.load()
-        return emitter
+        return with_algebra(emitter)
     return None
+
+
+def with_algebra(emitter: Emitter) -> Emitter:
+    """An emitter that rewrites a graph before it writes, as far as its target can follow."""
+
+    def program(graph: Graph, plan: Plan) -> Emitted:
+        other = rewritten(graph, plan)
+        if other is not graph:
+            try:
+                return emitter.program(other, plan)
+            except Declined:  # the target lacks an operator that the rewrites have brought in
+                pass
+        return emitter.program(graph, plan)
+
+    return Emitter(program, {**emitter.catalogue, **ALGEBRA})

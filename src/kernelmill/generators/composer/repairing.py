@@ -2,13 +2,14 @@
 
 from typing import NamedTuple
 
+from kernelmill.generators.composer.passes import WITHOUT_ALGEBRA
 from kernelmill.generators.composer.tried import Tried
 from kernelmill.records.decisions import Choices, Decisions, is_open
 from kernelmill.records.guidance import Diagnosis
 from kernelmill.records.proposal import Proposal
 from kernelmill.records.verdict import Feedback
 
-_EXACT: Decisions = {"moments": "two-pass", "accumulate": "double"}
+_EXACT: Decisions = {"moments": "two-pass", "accumulate": "double", **WITHOUT_ALGEBRA}
 _SMALL: Decisions = {"tile": "auto", "depth_block": "auto", "operand": "auto", "keep_rows": False}
 _SIMPLE: Decisions = {"specialise": False, **_SMALL}
 _QUICK: Decisions = {"contract": "blocked", "parallel": "outer", "vectorise": True, "fuse": True}

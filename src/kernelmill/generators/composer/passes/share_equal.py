@@ -1,0 +1,31 @@
+"""Rewrite: common subexpressions. What is computed twice from the same is computed once."""
+
+from msgspec.structs import replace
+
+from kernelmill.generators.composer.graph import Graph, Reference
+from kernelmill.generators.composer.passes.editor import Editor
+
+_FREE = frozenset(
+    """view _unsafe_view reshape unsqueeze squeeze permute t transpose expand slice select
+    split_with_sizes split unbind chunk alias detach clone full scalar_tensor arange""".split()
+)
+"""Operators that cost nothing: to share one of these alone is no gain."""
+_RANDOM = frozenset("rand rand_like randn randn_like randint bernoulli native_dropout".split())
+
+
+def share_equal(graph: Graph) -> Graph:
+    editor = Editor(graph)
+    first: dict[str, str] = {}
+    gain = False
+    for given in graph.nodes:
+        node = editor.renamed(given)
+        name = node.op.partition(".")[0]
+        key = repr(replace(node, name=""))
+        if key not in first or name in _RANDOM:
+            first[key] = node.name
+            editor.add(node)
+            continue
+        same = (Reference(first[key], part) for part in range(len(node.results)))
+        editor.replace(node, *same)
+        gain = gain or name not in _FREE
+    return editor.graph() if gain else graph
