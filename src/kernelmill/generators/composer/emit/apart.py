@@ -6,7 +6,10 @@ from kernelmill.generators.composer.decisions import SERIAL_BELOW, Plan
 from kernelmill.generators.composer.emit.folds import FOLDS
 from kernelmill.generators.composer.emit.scope import Scope
 from kernelmill.generators.composer.graph import Extent
-from kernelmill.generators.composer.index import Index, product
+from kernelmill.generators.composer.index import Index, add, product
+from kernelmill.generators.composer.ir.cpp import cpp
+from kernelmill.generators.composer.ir.expressions import Element, Expression, Variable, apply
+from kernelmill.generators.composer.ir.operators import Operator
 from kernelmill.generators.composer.values import Apart, Bags, Buffer, Ranking, Scatter, Value
 
 _ROWS_AT_ONCE = 4
@@ -51,7 +54,8 @@ def _emit_scatter(
     scopes, heads = _loops(Scope(stored=stored), base.shape, "i")
     here = Index([f"i{axis}_" for axis in range(len(base.shape))])
     element = scopes[-1].value(base, here)
-    scopes[-1].lines.append(f"{target.name}[{here.ravel(base.shape)}] = {element};")
+    at_home = Element(target.name, here.ravel(base.shape))
+    scopes[-1].lines.append(f"{cpp(at_home)} = {cpp(element)};")
     lines = _close(scopes, heads, _pragma(plan, base.shape))
 
     scopes, heads = _loops(Scope(stored=stored), update.shape, "u")
@@ -60,17 +64,18 @@ def _emit_scatter(
     at = [inner.value(place, value.place_index(index)) for place in places]
     cell = value.target(index, at)
     pragma = _pragma(plan, update.shape)
-    own = "" if "u0_" in cell.parts else _own_share(inner, cell, at, base) if pragma else ""
+    one_each = Variable("u0_") in cell.parts
+    own = "" if one_each else _own_share(inner, cell, at, base) if pragma else ""
     element = inner.value(update, index)
-    name = f"{target.name}[{cell.ravel(base.shape)}]"
-    combined = element if value.op == "set" else FOLDS[value.op].combine.format(name, element)
-    inner.lines.append(f"{name} = {combined};")
+    stored_at = Element(target.name, cell.ravel(base.shape))
+    combined = element if value.op == "set" else FOLDS[value.op].combined(stored_at, element)
+    inner.lines.append(f"{cpp(stored_at)} = {cpp(combined)};")
     simd = "#pragma omp simd" if index.parts[-1] == cell.parts[-1] else ""
-    updates = _close(scopes, heads, pragma if "u0_" in cell.parts else "", simd)
+    updates = _close(scopes, heads, pragma if one_each else "", simd)
     return [*lines, *(_in_every_thread(own, updates) if own else updates)]
 
 
-def _own_share(scope: Scope, cell: Index, at: list[str], base: Value) -> str:
+def _own_share(scope: Scope, cell: Index, at: list[Expression], base: Value) -> str:
     """Updates may meet: every thread goes through all of them, and takes those of its own rows.
 
     Gives the number of rows; empty where no place is known inside of a loop.
@@ -78,7 +83,8 @@ def _own_share(scope: Scope, cell: Index, at: list[str], base: Value) -> str:
     home = scope.home(Index(at[:1]))
     if home.parent is None:
         return ""
-    home.lines.append(f"if ({at[0]} < first || {at[0]} >= last) continue;")
+    outside = apply(Operator.OR, at[0] < "first", at[0] >= "last")
+    home.lines.append(f"if ({cpp(outside)}) continue;")
     return base.shape[cell.parts.index(at[0])].code
 
 
@@ -99,7 +105,7 @@ def _emit_bags(value: Bags, target: Buffer, plan: Plan, stored: dict[int, Buffer
     width = rows.shape[1].code
     root = Scope(stored=stored)
     bag = root.child("bag")
-    first, last = (bag.value(bounds, Index(["bag"])) for bounds in (starts, ends))
+    first, last = (cpp(bag.value(bounds, Index(["bag"]))) for bounds in (starts, ends))
     each = f"for (long c = 0; c < {width}; ++c)"
     bag.lines.append(f"{value.ctype}* line = {target.name} + bag * {width};")
     bag.lines.append(f"{each} line[c] = 0;")
@@ -107,8 +113,8 @@ def _emit_bags(value: Bags, target: Buffer, plan: Plan, stored: dict[int, Buffer
     for count in (_ROWS_AT_ONCE, 1):
         some = bag.child("k")
         column = some.child("c")
-        places = ["k", *(f"k + {step}" for step in range(1, count))]
-        terms = [column.value(rows, Index([place, "c"])) for place in places]
+        places = [add("k", step) for step in range(count)]
+        terms = [cpp(column.value(rows, Index([place, "c"]))) for place in places]
         column.lines.append(f"line[c] += {' + '.join(terms)};")
         some.loop(each, column, "#pragma omp simd")
         bag.loop(f"for (; k + {count} <= {last}; k += {count})", some)
@@ -135,7 +141,7 @@ def _emit_ranking(
     row.lines.append(f"const km::Memory<std::pair<{source.ctype}, int64_t>> best({room});")
     filling = row.child("k")
     element = filling.value(source, along("k"))
-    filling.lines.append(f"line[k] = {element};")
+    filling.lines.append(f"line[k] = {cpp(element)};")
     row.loop(f"for (long k = 0; k < {length}; ++k)", filling, "#pragma omp simd")
     # NaN counts as the greatest value.
     ahead = (
@@ -145,6 +151,6 @@ def _emit_ranking(
         f"const auto ahead = [](auto a, auto b) {{ return {ahead}; }};",
         f"km::rank<{source.ctype}>(line, {length}, best, {value.count.code}, ahead);",
     ]
-    result = f"{target.name}[{along('k').ravel(value.shape)}]"
+    result = cpp(Element(target.name, along("k").ravel(value.shape)))
     row.lines.append(f"for (long k = 0; k < {value.count.code}; ++k) {result} = best[k].second;")
     return _close(scopes, heads, _pragma(plan, source.shape))

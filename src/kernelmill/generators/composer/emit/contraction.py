@@ -1,12 +1,21 @@
 """Contractions: operands as small functions, what follows them fused into the store."""
 
-import re
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.scope import Scope, Unfit
-from kernelmill.generators.composer.index import Index, add, mul
+from kernelmill.generators.composer.index import ZERO, Index, add, div, mod, mul
+from kernelmill.generators.composer.ir.cpp import cpp
+from kernelmill.generators.composer.ir.expressions import (
+    Apply,
+    Expression,
+    Plain,
+    Variable,
+    applies,
+)
+from kernelmill.generators.composer.ir.operators import Operator
+from kernelmill.generators.composer.ir.sizes import size
 from kernelmill.generators.composer.values import (
     Buffer,
     Contract,
@@ -66,7 +75,7 @@ class Emission(ABC):
         self._demand_cheap(value)
         scope = Scope(stored=self._stored)
         result = scope.value(value, index)
-        body = " ".join([before, *scope.lines, f"return {result};"]).strip()
+        body = " ".join([before, *scope.lines, f"return {cpp(result)};"]).strip()
         return [f"const auto {name} = [=]({parameters}) -> float {{ {body} }};"]
 
     def _demand_cheap(self, value: Value) -> None:
@@ -74,7 +83,7 @@ class Emission(ABC):
         value = self._beneath(value)
         if isinstance(value, Buffer | Literal):
             return
-        simple = isinstance(value, Map) and "km::" not in value.template and bool(self._plan.fuse)
+        simple = isinstance(value, Map) and value.is_cheap and bool(self._plan.fuse)
         if not simple or not all(
             isinstance(self._beneath(source), Buffer | Literal) for source in value.inputs
         ):
@@ -120,12 +129,12 @@ class Emission(ABC):
             return [
                 f"const auto image = [=](long b) {{ return {source.name} + b * window.image(); }};"
             ]
-        group = "0" if window.groups == 1 else f"b % {window.groups}"
-        picture = "b" if window.groups == 1 else f"b / {window.groups}"
-        place = [picture, add(mul(group, str(window.channels)), "channel")]
+        group: Plain = 0 if window.groups == 1 else mod("b", window.groups)
+        picture: Plain = "b" if window.groups == 1 else div("b", window.groups)
+        place = [picture, add(mul(group, window.channels), "channel")]
         scope = Scope(stored=self._stored)
         element = scope.value(source, Index([*place, *"zyx"[-len(window.moves) :]]))
-        body = " ".join([*scope.lines, f"return {element};"])
+        body = " ".join([*scope.lines, f"return {cpp(element)};"])
         return self._images(body)
 
     @abstractmethod
@@ -134,17 +143,19 @@ class Emission(ABC):
 
     def _store(self, result: Value, target: Buffer) -> list[str]:
         if result is self._contract and self._is_straight():
-            at = f"{target.name} + {self._form.out('b', 'm', '0', 'c').ravel(target.shape)}"
+            place = cpp(self._form.out("b", "m", 0, "c").ravel(target.shape))
+            at = f"{target.name} + {place}"
             place_of = "long b, long m, long c"
             return [f"const auto store = km::straight([=]({place_of}) {{ return {at}; }});"]
         root = Scope(stored=self._stored)
         root.contraction = self._contract
         body = root.child("v")
-        index = self._form.out("b", "m", "r", "c0 + v")
+        index = self._form.out("b", "m", "r", add("c0", "v"))
         body.names.add("sum")
         body.lines.append("const float sum = sums[v];")
         element = body.value(result, index)
-        body.lines.append(f"{target.name}[{index.ravel(target.shape)}] = {element};")
+        place = cpp(index.ravel(target.shape))
+        body.lines.append(f"{target.name}[{place}] = {cpp(element)};")
         root.loop("for (long v = 0; v < count; ++v)", body, "#pragma omp simd simdlen(16)")
         parameters = "long b, long m, long r, long c0, long count, const float* sums"
         head = f"const auto store = [=]({parameters}) {{"
@@ -155,7 +166,7 @@ class Emission(ABC):
         form = self._form
         in_lines = form.lines.code != "1" or form.window is not None
         wide = form.columns.value >= _NARROW
-        return wide and not in_lines and _separable(form.out("b", "m", "0", "c"), "m")
+        return wide and not in_lines and _separable(form.out("b", "m", 0, "c"), "m")
 
 
 class _Blocked(Emission):
@@ -202,8 +213,8 @@ class _Blocked(Emission):
         rows = self._blocking("direct" in right).rows
         function = self._function(right, last=f"({form.rows.code}) % {rows}")
         other = f"{function}(shape, km::in_place(left), {right}, store);"
-        texts = " ".join(e.code for e in (form.batch, form.rows, form.depth, form.columns))
-        symbols = sorted(set(re.findall(r"\bs\d+\b", texts)))
+        extents = (form.batch, form.rows, form.depth, form.columns)
+        symbols = sorted(frozenset().union(*(size(extent).names for extent in extents)))
         if not symbols:
             return [other]
         known = " && ".join(f"fixed_{symbol} >= 0" for symbol in symbols)
@@ -215,7 +226,7 @@ class _Blocked(Emission):
         large = form.batch.code == "1" and form.lines.code == "1" and form.rows.value > _NARROW
         if not large or form.window is not None or plan.split != "auto":
             return False
-        indices = form.left("b", "m", "k"), form.right("b", "k", "0", "m")
+        indices = form.left("b", "m", "k"), form.right("b", "k", 0, "m")
         left, right = map(self._origin, self._inputs, indices)
         return left == right
 
@@ -236,16 +247,16 @@ class _Blocked(Emission):
         if not wanted or form.right_along != "other" or form.lines.code != "1":
             return []
         value = self._inputs[1]
-        first, depth = form.right("b", "0", "0", "0"), form.right("0", "k", "0", "0")
-        every = form.right("b", "k", "0", "c")
+        first, depth = form.right("b", 0, 0, 0), form.right(0, "k", 0, 0)
+        every = form.right("b", "k", 0, "c")
         value = self._stored.get(id(value), value)
         while isinstance(value, View):
             first, depth, every = value.remap(first), value.remap(depth), value.remap(every)
             value = self._stored.get(id(value.inputs[0]), value.inputs[0])
         if not isinstance(value, Buffer) or value.dtype != "float32" or not _separable(every, "k"):
             return []
-        count, step = form.depth.code, depth.ravel(value.shape)
-        start = f"{value.name} + {first.ravel(value.shape)}"
+        count, step = form.depth.code, cpp(depth.ravel(value.shape))
+        start = f"{value.name} + {cpp(first.ravel(value.shape))}"
         return [
             f"const km::Memory<long> offsets({count});",
             f"for (long k = 0; k < {count}; ++k) offsets[k] = {step};",
@@ -329,8 +340,16 @@ class _Blocked(Emission):
 
 def _separable(index: Index, name: str) -> bool:
     """Whether the address is a sum of one for b, one for `name`, and c itself."""
-    *outer, last = index.parts or ("",)
-    moving = [part for part in index.parts if re.search(rf"\b[{name}c]\b", part)]
-    linear = not any(re.search(r"[/%]", part) for part in moving)
-    moves = last == "c" or (last.endswith(" + c") and not re.search(r"\bc\b", last[:-4]))
-    return linear and moves and not any(re.search(r"\bc\b", part) for part in outer)
+    *outer, last = index.parts or (ZERO,)
+    moving = [part for part in index.parts if part.names & {name, "c"}]
+    linear = not any(applies(part, Operator.DIV, Operator.MOD) for part in moving)
+    return linear and ends_with(last, "c") and not any("c" in part.names for part in outer)
+
+
+def ends_with(place: Expression, name: str) -> bool:
+    """Whether a step of this index is one element."""
+    place = place.bare
+    if not isinstance(place, Apply) or place.operator is not Operator.ADD:
+        return place == Variable(name)
+    rest, last = place.operands
+    return last == Variable(name) and name not in rest.names

@@ -1,13 +1,28 @@
 """Folds inside a loop nest: reductions and running folds, plain or a vector of them at a time."""
 
-import re
 from itertools import product as cartesian
 from typing import NamedTuple
 
 from kernelmill.generators.composer.decisions import SERIAL_BELOW, Plan
 from kernelmill.generators.composer.emit.scope import Part, Scope, Unfit
 from kernelmill.generators.composer.graph import Extent
-from kernelmill.generators.composer.index import Index, add, atom, mul, product, sub
+from kernelmill.generators.composer.index import ZERO, Index, add, mul, product, sub
+from kernelmill.generators.composer.ir.cpp import cpp
+from kernelmill.generators.composer.ir.expressions import (
+    INDEX,
+    Apply,
+    Argument,
+    Cast,
+    Element,
+    Expression,
+    Variable,
+    apply,
+    expression,
+    filled,
+    select,
+)
+from kernelmill.generators.composer.ir.operators import Operator
+from kernelmill.generators.composer.ir.sizes import size
 from kernelmill.generators.composer.values import Map, Reduce, Scan
 
 _MOST_NESTED = 2
@@ -24,26 +39,36 @@ class Fold(NamedTuple):
     """How two partial results become one."""
 
     start: str
-    combine: str
-    """With {0} and {1}."""
+    combine: Expression
+    """Of what was folded so far, and what comes."""
     simd: str
     """What OpenMP calls it; empty where it knows no such reduction."""
-    without_nan: str = ""
-    """The combination in a reduction of OpenMP, which loses NaN; empty where it is the same."""
+    without_nan: Expression | None = None
+    """The combination in a reduction of OpenMP, which loses NaN; None where it is the same."""
+
+    def combined(self, so_far: Expression, element: Expression) -> Expression:
+        return filled(self.combine, [so_far, element])
+
+
+_SO_FAR, _NEXT = Argument(0), Argument(1)
+_WHOLE = Cast("int", _NEXT)
+
+
+def _extreme(start: str, operator: Operator, simd: str) -> Fold:
+    further, invalid = apply(operator, _NEXT, _SO_FAR), apply(Operator.NE, _NEXT, _NEXT)
+    taken = apply(Operator.BIT_OR, further, invalid)
+    without_nan = select(further, _NEXT, _SO_FAR)
+    return Fold(start, select(taken, _NEXT, _SO_FAR), simd, without_nan)
 
 
 FOLDS = {
-    "sum": Fold("0", "{0} + {1}", "+"),
-    "prod": Fold("1", "{0} * {1}", "*"),
-    "max": Fold(
-        "-km::infinity", "({1} > {0}) | ({1} != {1}) ? {1} : {0}", "max", "{1} > {0} ? {1} : {0}"
-    ),
-    "min": Fold(
-        "km::infinity", "({1} < {0}) | ({1} != {1}) ? {1} : {0}", "min", "{1} < {0} ? {1} : {0}"
-    ),
-    "any": Fold("0", "{0} | int({1})", "|"),
-    "all": Fold("1", "{0} & int({1})", "&"),
-    "logaddexp": Fold("-km::infinity", "km::logaddexp::combine({0}, {1})", ""),
+    "sum": Fold("0", _SO_FAR + _NEXT, "+"),
+    "prod": Fold("1", _SO_FAR * _NEXT, "*"),
+    "max": _extreme("-km::infinity", Operator.GT, "max"),
+    "min": _extreme("km::infinity", Operator.LT, "min"),
+    "any": Fold("0", apply(Operator.BIT_OR, _SO_FAR, _WHOLE), "|"),
+    "all": Fold("1", apply(Operator.BIT_AND, _SO_FAR, _WHOLE), "&"),
+    "logaddexp": Fold("-km::infinity", apply(Operator.LOGADDEXP, _SO_FAR, _NEXT), ""),
 }
 _FLOATS = ("float", "double")
 _INTEGER_START = {"max": "lowest", "min": "max"}
@@ -71,17 +96,17 @@ class _Total(NamedTuple):
 class _Run(NamedTuple):
     """A stretch of the innermost loop of a fold, its body, and the element that it folds."""
 
-    start: str
+    start: Expression
     extent: Extent
     body: Scope
-    element: str
+    element: Expression
 
     @property
-    def end(self) -> str:
-        return add(self.start, self.extent.code)
+    def end(self) -> Expression:
+        return add(self.start, size(self.extent))
 
     def head(self, name: str) -> str:
-        return f"for (long {name} = {self.start}; {name} < {self.end}; ++{name})"
+        return f"for (long {name} = {cpp(self.start)}; {name} < {cpp(self.end)}; ++{name})"
 
 
 class Folding:
@@ -109,8 +134,8 @@ class Folding:
         self._work = 0
         """Elements of the largest fold inside the one being written."""
 
-    def fold(self, scope: Scope, value: Reduce, index: Index) -> str:
-        in_lane = self._lane and any(self._lane in part for part in index.parts)
+    def fold(self, scope: Scope, value: Reduce, index: Index) -> Expression:
+        in_lane = bool(self._lane) and self._lane in index.names
         if in_lane and not self._tile:
             raise Unfit(value)
         if scope.folds and not value.window and _repeated(scope, index):
@@ -127,11 +152,11 @@ class Folding:
             return self._fold_few(scope, value, index)
         return self._fold_one(scope, value, index)
 
-    def running(self, scope: Scope, value: Scan, index: Index) -> str:
+    def running(self, scope: Scope, value: Scan, index: Index) -> Expression:
         """The running fold up to here; its axis must be a loop of the nest."""
         place = index[value.axis]
         home = scope
-        while home.parent is not None and place not in home.variables:
+        while home.parent is not None and not place.names.intersection(home.variables):
             home = home.parent
         if home.parent is None or self._depends_inside(scope, home, value, index):
             raise Unfit(value)
@@ -145,13 +170,13 @@ class Folding:
             width = self._plan.lanes
             home.parent.lines.append(f"{ctype} {name}[{width}];")
             home.parent.lines.append(f"for (long v = 0; v < {width}; ++v) {name}[v] = {start};")
-            current = f"{name}[{self._lane}]"
+            current: Expression = Element(name, Variable(self._lane))
         else:
             home.parent.lines.append(f"{ctype} {name} = {start};")
-            current = name
+            current = Variable(name)
         element = scope.value(value.inputs[0], index)
-        scope.lines.append(f"{current} = {fold.combine.format(current, element)};")
-        return scope.define(value.ctype, current)
+        scope.lines.append(_grown(fold, current, element))
+        return scope.define(value.dtype, current)
 
     def _depends_inside(self, scope: Scope, home: Scope, value: Scan, index: Index) -> bool:
         """Whether there are several scans, which take turns inside the loop of their axis."""
@@ -160,9 +185,9 @@ class Folding:
             inside |= scope.names - {self._lane}
             scope = scope.parent
         others = [part for axis, part in enumerate(index.parts) if axis != value.axis]
-        return any(name in re.findall(r"\w+", part) for part in others for name in inside)
+        return any(part.names & inside for part in others)
 
-    def _fold_one(self, scope: Scope, value: Reduce, index: Index) -> str:
+    def _fold_one(self, scope: Scope, value: Reduce, index: Index) -> Expression:
         source, fold = value.inputs[0], FOLDS[value.op]
         accumulator = self._accumulator(value)
         total = scope.fresh("r")
@@ -189,19 +214,16 @@ class Folding:
         if scope.wide and accumulator == "double":
             scope.doubles.add(total)
         elif accumulator != value.ctype:
-            return scope.define(value.ctype, f"{value.ctype}({total})")
-        return total
+            return scope.define(value.dtype, Cast(value.dtype, Variable(total)))
+        return Variable(total)
 
-    def _fold_few(self, scope: Scope, value: Reduce, index: Index) -> str:
+    def _fold_few(self, scope: Scope, value: Reduce, index: Index) -> Expression:
         """Without a loop, so that the loop around it is vectorised instead."""
         source, fold = value.inputs[0], FOLDS[value.op]
         taps = cartesian(*(range(source.shape[axis].value) for axis in value.axes))
-        total, *others = (
-            scope.value(source, value.source_index(index, [str(place) for place in tap]))
-            for tap in taps
-        )
+        total, *others = (scope.value(source, value.source_index(index, tap)) for tap in taps)
         for other in others:
-            total = scope.define(value.ctype, fold.combine.format(total, other))
+            total = scope.define(value.dtype, fold.combined(total, other))
         return total
 
     def _innermost(
@@ -214,7 +236,7 @@ class Folding:
         if self._worth_keeping(value):
             row = scope.keep(source, place, last, extent.code)
             for run in runs:
-                run.body.lines.append(f"{row}[{last}] = {run.element};")
+                run.body.lines.append(f"{row}[{last}] = {cpp(run.element)};")
         loop = scope.child()
         for run in runs:
             self._add_loop(loop, value, last, run, total)
@@ -222,7 +244,7 @@ class Folding:
 
     def _runs(self, scope: Scope, value: Reduce, place: Index, names: list[str]) -> list[_Run]:
         extent = value.inputs[0].shape[value.axes[-1]]
-        whole = _Run("0", extent, *self._body(scope, value, place, names))
+        whole = _Run(ZERO, extent, *self._body(scope, value, place, names))
         joined = whole.body.joined.get(names[-1])
         if joined is None or self._parallel:
             return [whole]
@@ -241,7 +263,7 @@ class Folding:
         names: list[str],
         parts: dict[str, Part] | None = None,
         wide: bool = False,
-    ) -> tuple[Scope, str]:
+    ) -> tuple[Scope, Expression]:
         """The body of the innermost loop, and the element that it folds. A fold of folds computes
         what is between them in double: there is little of it, and differences of sums may cancel.
         """
@@ -258,13 +280,16 @@ class Folding:
         fold, nested = FOLDS[value.op], _is_nested(run.body)
         if self._blocked(value) and not nested and not loop.wide:
             part = loop.fresh("p")
-            run.body.lines.append(f"{part} = {fold.combine.format(part, run.element)};")
+            run.body.lines.append(_grown(fold, Variable(part), run.element))
             loop.lines += _row_in_blocks(name, run, part, total.name)
             return
         combine = fold.without_nan or fold.combine
-        run.body.lines.append(f"{total.name} = {combine.format(total.name, run.element)};")
+        run.body.lines.append(
+            _grown(fold._replace(combine=combine), Variable(total.name), run.element)
+        )
         if total.found_nan:
-            run.body.lines.append(f"{total.found_nan} |= {run.element} != {run.element};")
+            invalid = cpp(apply(Operator.NE, run.element, run.element))
+            run.body.lines.append(f"{total.found_nan} |= {invalid};")
         simd = f"#pragma omp simd simdlen(16) {total.reductions(fold.simd)}"
         loop.loop(run.head(name), run.body, simd if fold.simd and not nested else "")
 
@@ -278,7 +303,7 @@ class Folding:
         source = value.inputs[0]
         single = len(value.axes) == 1 and value.contiguous and not self._parallel
         folded = isinstance(source, Reduce) and self._accumulator(source) == source.ctype
-        computed = folded or (isinstance(source, Map) and "km::" in source.template)
+        computed = folded or (isinstance(source, Map) and not source.is_cheap)
         return single and computed and id(source) in self._shared and bool(self._plan.keep_rows)
 
     def _accumulator(self, value: Reduce) -> str:
@@ -287,7 +312,7 @@ class Folding:
         sums = value.op == "sum" and value.ctype == "float"
         return "double" if sums and self._plan.accumulate != "float" else value.ctype
 
-    def _fold_lanes(self, scope: Scope, value: Reduce, index: Index) -> str:
+    def _fold_lanes(self, scope: Scope, value: Reduce, index: Index) -> Expression:
         """One result for every lane of the tile: folds side by side, memory along the lanes."""
         source, fold, lane = value.inputs[0], FOLDS[value.op], self._lane
         name = scope.fresh("r")
@@ -308,8 +333,8 @@ class Folding:
         body = Scope(between, (lane,), lane)
         body.folds += 1
         element = body.value(source, value.source_index(index, names))
-        body.lines.append(f"{name}[{lane}] = {fold.combine.format(f'{name}[{lane}]', element)};")
-        head = f"for (long {lane} = {first}; {lane} < {end}; ++{lane})"
+        body.lines.append(_grown(fold, Element(name, Variable(lane)), element))
+        head = f"for (long {lane} = {cpp(first)}; {lane} < {cpp(end)}; ++{lane})"
         between.loop(head, body, "#pragma omp simd")
         blocked = self._blocked_lanes(value)
         for n, extent in reversed(list(zip(names, extents, strict=True))[blocked:]):
@@ -319,23 +344,24 @@ class Folding:
         if blocked:
             between = self._lanes_in_blocks(scope, between, names[0], extents, name)
         scope.lines += between.lines
-        return f"{value.ctype}({name}[{lane}])" if wide else f"{name}[{lane}]"
+        result = Element(name, Variable(lane))
+        return Cast(value.dtype, result) if wide else result
 
-    def _fold_taps(self, scope: Scope, value: Reduce, index: Index) -> str:
+    def _fold_taps(self, scope: Scope, value: Reduce, index: Index) -> Expression:
         source, fold = value.inputs[0], FOLDS[value.op]
         name = scope.fresh("r")
         scope.lines.append(f"{value.ctype} {name} = {start_of(value.op, value.ctype)};")
         names = [f"k{scope.fresh('k')}" for _ in value.axes]
         body = scope.child(*names)
         element = body.value(source, value.source_index(index, names))
-        body.lines.append(f"{name} = {fold.combine.format(name, element)};")
+        body.lines.append(_grown(fold, Variable(name), element))
         for tap, axis in reversed(list(zip(names, value.axes, strict=True))):
             outer = scope.child()
             head = f"for (long {tap} = 0; {tap} < {source.shape[axis].code}; ++{tap})"
             outer.loop(head, body, "#pragma GCC unroll 16")
             body = outer
         scope.lines += body.lines
-        return name
+        return Variable(name)
 
     def _blocked_lanes(self, value: Reduce) -> bool:
         """A long sum in single precision loses digits: join the sums of blocks in double."""
@@ -366,26 +392,26 @@ class Folding:
 
     def _window_bounds(
         self, scope: Scope, value: Reduce, index: Index, names: list[str]
-    ) -> tuple[str, str]:
+    ) -> tuple[Expression, Expression]:
         """Leave out what lies outside of the input: it would not change the fold."""
-        start, end = self._first, self._tile
+        start, end = expression(self._first), expression(self._tile)
         for slide in value.slides:
-            tap, place, size = names[slide.tap], index[slide.place], slide.size.code
-            shift = sub(mul(tap, str(slide.dilation)), str(slide.pad))
-            if self._lane in place.split():
-                first = place.removesuffix(f" + {self._lane}")
-                origin = scope.define("long", add(mul(first, str(slide.stride)), shift))
-                step = slide.stride
-                start = f"std::max<long>({self._first}, km::ceildiv(-{origin}, {step}))"
-                start = scope.define("long", start)
-                end = f"std::min<long>({self._tile}, km::ceildiv({atom(size)} - {origin}, {step}))"
-                end = scope.define("long", end)
+            tap, place, along = names[slide.tap], index[slide.place].bare, size(slide.size)
+            shift = sub(mul(tap, slide.dilation), slide.pad)
+            if self._lane in place.names:
+                first = place.operands[0] if isinstance(place, Apply) else place
+                origin = scope.define(INDEX, add(mul(first, slide.stride), shift))
+                before = apply(Operator.CEIL_DIV, -origin, slide.stride)
+                start = scope.define(INDEX, apply(Operator.PLACE_MAX, self._first, before))
+                behind = apply(Operator.CEIL_DIV, sub(along, origin), slide.stride)
+                end = scope.define(INDEX, apply(Operator.PLACE_MIN, self._tile, behind))
             else:
-                here = scope.define("long", add(mul(place, str(slide.stride)), shift))
-                scope.lines.append(f"if ({here} < 0 || {here} >= {size}) continue;")
+                here = scope.define(INDEX, add(mul(place, slide.stride), shift))
+                outside = apply(Operator.OR, here < 0, here >= along)
+                scope.lines.append(f"if ({cpp(outside)}) continue;")
         return start, end
 
-    def _find(self, scope: Scope, value: Reduce, index: Index) -> str:
+    def _find(self, scope: Scope, value: Reduce, index: Index) -> Expression:
         """The first place of the greatest (or least) element: the element first, then its place."""
         source = value.inputs[0]
         best = Reduce(source, value.axes, value.op.removeprefix("arg"), source.dtype)
@@ -396,11 +422,18 @@ class Folding:
         scope.lines.append(f"int64_t {place} = {source.shape[axis].code};")
         body = scope.child(name)
         element = body.value(source, value.source_index(index, [name]))
-        found = f"(({element} == {extreme}) | ({element} != {element}))"  # NaN is found first
-        body.lines.append(f"{place} = {found} && {name} < {place} ? {name} : {place};")
+        same, invalid = apply(Operator.EQ, element, extreme), apply(Operator.NE, element, element)
+        found = apply(Operator.BIT_OR, same, invalid)  # NaN is found first
+        earlier = apply(Operator.AND, found, Variable(name) < place)
+        body.lines.append(f"{place} = {cpp(select(earlier, name, place))};")
         head = f"for (long {name} = 0; {name} < {source.shape[axis].code}; ++{name})"
         scope.loop(head, body, f"#pragma omp simd reduction(min:{place})")
-        return place
+        return Variable(place)
+
+
+def _grown(fold: Fold, total: Expression, element: Expression) -> str:
+    """The statement that folds one more element."""
+    return f"{cpp(total)} = {cpp(fold.combined(total, element))};"
 
 
 def _share(lines: list[str], clause: str) -> None:
@@ -429,9 +462,9 @@ def _row_in_blocks(name: str, run: _Run, part: str, total: str) -> list[str]:
         ]
     block = f"b{name}"
     return [
-        f"for (long {block} = {run.start}; {block} < {run.end}; {block} += {_BLOCK}) {{",
+        f"for (long {block} = {cpp(run.start)}; {block} < {cpp(run.end)}; {block} += {_BLOCK}) {{",
         f"  float {part} = 0;",
-        f"  const long end = std::min<long>({block} + {_BLOCK}, {run.end});",
+        f"  const long end = std::min<long>({block} + {_BLOCK}, {cpp(run.end)});",
         pragma,
         f"  for (long {name} = {block}; {name} < end; ++{name}) {{",
         *inner,
@@ -454,5 +487,5 @@ def _is_nested(body: Scope) -> bool:
 def _repeated(scope: Scope, index: Index) -> bool:
     """Whether a fold inside of folds would be computed again and again: too deep inside, or the
     same for several elements of the fold around it."""
-    known = {name for part in index.parts for name in re.findall(r"\w+", part)}
-    return scope.folds >= _MOST_NESTED or not known.issuperset(set(scope.variables) - {scope.lane})
+    outside = set(scope.variables) - {scope.lane}
+    return scope.folds >= _MOST_NESTED or not index.names.issuperset(outside)

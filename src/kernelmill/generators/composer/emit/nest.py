@@ -10,13 +10,18 @@ from kernelmill.generators.composer.graph import Extent
 from kernelmill.generators.composer.index import (
     Flat,
     Index,
-    atom,
+    add,
+    divides,
     mul,
     product,
     reshaped,
     sub,
     unravel,
 )
+from kernelmill.generators.composer.ir.cpp import cpp
+from kernelmill.generators.composer.ir.expressions import Constant, Expression, Variable, apply
+from kernelmill.generators.composer.ir.operators import Operator
+from kernelmill.generators.composer.ir.sizes import size
 from kernelmill.generators.composer.values import (
     Buffer,
     Map,
@@ -40,7 +45,7 @@ class _Use(NamedTuple):
 
     value: Reduce | Scan
     variables: frozenset[str]
-    places: tuple[str, ...]
+    places: tuple[Expression, ...]
     """Its index, in terms of the nest's own loops."""
 
 
@@ -48,7 +53,7 @@ class _Reach(NamedTuple):
     """A sliding axis, and how far its last tap lies from the first."""
 
     slide: SlidingAxis
-    place: str
+    place: Expression
     """Where the window is along this axis, as an index of the nest."""
     length: int
 
@@ -86,8 +91,9 @@ def _emit_rows_scanned(
     body = outer.child("column")
     lead = unravel("row", value.shape[:-1])
     element = body.value(value.inputs[0], Index([*lead, "column"]))
-    outer.lines.append(f"{value.ctype}* line = {target.name} + row * {atom(length.code)};")
-    body.lines.append(f"line[column] = {element};")
+    start = cpp(mul("row", size(length)))
+    outer.lines.append(f"{value.ctype}* line = {target.name} + {start};")
+    body.lines.append(f"line[column] = {cpp(element)};")
     outer.loop(f"for (long column = 0; column < {length.code}; ++column)", body, "#pragma omp simd")
     outer.lines.append(f"km::scan<km::{value.op}>(line, {length.code});")
     worth = product(value.shape).value > SERIAL_BELOW and plan.parallel == "outer"
@@ -107,7 +113,7 @@ def _emit_flat(
     result = body.value(value, index)
     if index.taken_apart:
         return None
-    body.lines.append(f"{target.name}[f] = {result};")
+    body.lines.append(f"{target.name}[f] = {cpp(result)};")
     pragma = "#pragma omp simd"
     if plan.parallel == "outer" and total.value > SERIAL_BELOW:
         pragma = "#pragma omp parallel for simd schedule(static)"
@@ -125,21 +131,24 @@ class _Probing(Folding):
         self.divides = False
         """Whether a fold needs an index that only a division gives."""
 
-    def fold(self, scope: Scope, value: Reduce, index: Index) -> str:
+    def fold(self, scope: Scope, value: Reduce, index: Index) -> Expression:
         self._note(value, index)
         return super().fold(scope, value, index)
 
-    def running(self, scope: Scope, value: Scan, index: Index) -> str:
-        if index[value.axis] not in self._variables or value.axis == len(value.shape) - 1:
+    def running(self, scope: Scope, value: Scan, index: Index) -> Expression:
+        place = index[value.axis].bare
+        known = isinstance(place, Variable) and place.name in self._variables
+        if not known or value.axis == len(value.shape) - 1:
             raise Unfit(value)
-        self._note(value, index, without=index[value.axis])
+        self._note(value, index, without=place.names)
         return scope.value(value.inputs[0], index)
 
-    def _note(self, value: Reduce | Scan, index: Index, without: str = "") -> None:
-        text = " ".join(index.parts)
-        self.divides = self.divides or "/" in text or "%" in text
-        found = frozenset(variable for variable in self._variables if variable in text)
-        self.uses.append(_Use(value, found - {without}, index.parts))
+    def _note(
+        self, value: Reduce | Scan, index: Index, without: frozenset[str] = frozenset()
+    ) -> None:
+        self.divides = self.divides or divides(index)
+        found = index.names.intersection(self._variables)
+        self.uses.append(_Use(value, found - without, index.parts))
 
 
 def _loop_shape(value: Value, plan: Plan, stored: dict[int, Buffer]) -> tuple[Shape, list[_Use]]:
@@ -213,7 +222,7 @@ class _Nest:
         if not self._scans:
             inner.clear()
         result = inner.value(self._value, index)
-        inner.lines.append(f"{self._target.name}[{self._index().ravel(self._shape)}] = {result};")
+        inner.lines.append(self._stored_at(result))
         return self._assemble(root, levels, small)
 
     def _only_windows(self) -> bool:
@@ -226,7 +235,12 @@ class _Nest:
         if not self._tiled or len(taps) != len(self._uses) or not few:
             return False
         places = [reach.place for use in self._uses for reach in self._reaching(use)]
-        return all(place.isalnum() or place.strip("i_").isdigit() for place in places)
+        return all(isinstance(place.bare, Variable | Constant) for place in places)
+
+    def _stored_at(self, result: Expression) -> str:
+        """The statement that stores an element."""
+        place = cpp(self._index().ravel(self._shape))
+        return f"{self._target.name}[{place}] = {cpp(result)};"
 
     def _emit_windows(self, levels: list[_Level]) -> None:
         """Tap by tap in registers where the window lies inside; the careful way at the edges."""
@@ -255,7 +269,7 @@ class _Nest:
     def _emit_lane(self, scope: Scope, pragma: str, first: str, end: str) -> None:
         body = Scope(scope, (_LANE,), _LANE)
         result = body.value(self._value, reshaped(self._index(), self._shape, self._value.shape))
-        body.lines.append(f"{self._target.name}[{self._index().ravel(self._shape)}] = {result};")
+        body.lines.append(self._stored_at(result))
         head = f"for (long {_LANE} = {first}; {_LANE} < {end}; ++{_LANE})"
         scope.loop(head, body, pragma)
 
@@ -272,14 +286,16 @@ class _Nest:
         """The lanes of a tile whose whole window lies inside the input."""
         lines = [f"long first = 0, end = {_TILE};"]
         for slide, place, reach in dict.fromkeys(slides):
-            step, size = slide.stride, slide.size.code
-            origin = sub(mul(place, str(step)), str(slide.pad))
-            if place == self._last:
-                lines.append(f"first = std::max<long>(first, km::ceildiv(-({origin}), {step}));")
-                room = f"{atom(size)} - {reach} - ({origin})"
+            step, along = slide.stride, size(slide.size)
+            origin = sub(mul(place, step), slide.pad)
+            if place == Variable(self._last):
+                before = cpp(-origin)
+                lines.append(f"first = std::max<long>(first, km::ceildiv({before}, {step}));")
+                room = cpp(sub(sub(along, reach), origin))
                 lines.append(f"end = std::min<long>(end, km::ceildiv({room}, {step}));")
             else:
-                lines.append(f"if ({origin} < 0 || {origin} + {reach} >= {size}) end = 0;")
+                beyond = apply(Operator.OR, origin < 0, add(origin, reach) >= along)
+                lines.append(f"if ({cpp(beyond)}) end = 0;")
         return lines
 
     def _loop_order(self) -> list[int]:
@@ -314,9 +330,9 @@ class _Nest:
         return bool(beside)
 
     def _index(self) -> Index:
-        parts = [f"i{axis}_" for axis in range(self._rank)]
+        parts = [Variable(f"i{axis}_") for axis in range(self._rank)]
         if self._tiled:
-            parts[-1] = f"{self._last} + {_LANE}"
+            return Index([*parts[:-1], add(self._last, _LANE)])
         return Index(parts)
 
     def _levels(self, root: Scope) -> list[_Level]:

@@ -16,8 +16,8 @@ from kernelmill.generators.composer.emit.runtime import headers
 from kernelmill.generators.composer.emit.scope import Unfit
 from kernelmill.generators.composer.graph import Graph
 from kernelmill.generators.composer.index import EDGE, product
+from kernelmill.generators.composer.ir.cpp import CTYPES
 from kernelmill.generators.composer.values import (
-    CTYPES,
     Apart,
     Attention,
     Buffer,
@@ -102,8 +102,9 @@ class Program(Bufferizer):
         lines.append(f"void run({', '.join(self._parameters())}) {{")
         lines += [f"  const long {s} = fixed_{s} < 0 ? size_{s} : fixed_{s};" for s in symbols]
         lines += [f"  const double {name} = {code};" for code, name in self._numbers.items()]
-        if any(re.search(rf"\b{EDGE}\b", line) for kernel in self.kernels for line in kernel.lines):
-            lines.append(f"  const long {EDGE} = km::hidden_zero();")
+        edge = EDGE.name
+        if any(re.search(rf"\b{edge}\b", line) for kernel in self.kernels for line in kernel.lines):
+            lines.append(f"  const long {edge} = km::hidden_zero();")
         for buffer in self._scratch:
             ctype, count = CTYPES[buffer.dtype], product(buffer.shape).code
             lines.append(f"  const km::Memory<{ctype}> memory_{buffer.name}({count});")

@@ -13,7 +13,8 @@ from kernelmill.generators.composer.emit.rvv.contraction import emit_contraction
 from kernelmill.generators.composer.emit.rvv.decisions import OneThread
 from kernelmill.generators.composer.emit.rvv.loops import directed
 from kernelmill.generators.composer.graph import Graph, Symbol
-from kernelmill.generators.composer.values import CTYPES, Attention, Buffer, Contract, Value
+from kernelmill.generators.composer.ir.cpp import CTYPES
+from kernelmill.generators.composer.values import Attention, Buffer, Contract, Value
 from kernelmill.records.task import Task
 from kernelmill.records.tensors import HALF_TYPES
 

@@ -26,6 +26,7 @@ from kernelmill.generators.composer.emit.triton.scope import Scope
 from kernelmill.generators.composer.emit.triton.walk import Walk
 from kernelmill.generators.composer.graph import Extent
 from kernelmill.generators.composer.index import add, mul, product
+from kernelmill.generators.composer.ir.sizes import size
 from kernelmill.generators.composer.values import Buffer, Contract
 
 _SIDE, _DEPTH = 128, 32
@@ -85,7 +86,7 @@ class PlaneProducts(Contraction):
             body.lines.append(f"parts = tl.dot({', '.join(factors)}{total})")
             total = ", parts"
         body.lines.append("sum += parts")
-        steps = f"tl.cdiv({scope.write(depth.code).code}, TILE_K)"
+        steps = f"tl.cdiv({scope.size(depth).code}, TILE_K)"
         return looped(body.lines, steps, split)
 
     def _add_loads(self, scope: Scope, body: Scope, places: Places) -> None:
@@ -108,10 +109,10 @@ class PlaneProducts(Contraction):
             ("right", right, "kb_in & n_in"),
         ):
             scope.frame.memory[buffer.name] = buffer
-            size = scope.write(product(buffer.shape[1:]).code).within(8)
+            step = size(product(buffer.shape[1:]))
             body.lines.append(f"{name}s = {buffer.name} + {name}_at + {name}_deep")
             for number in range(COUNT):
-                at = add(f"{name}s", mul(str(number), size))
+                at = scope.write(add(f"{name}s", mul(number, step))).code
                 body.lines.append(f"{name}{number} = tl.load({at}, mask={masks}, other=0)")
 
 
