@@ -133,17 +133,17 @@ class Guarded(Value):
         otherwise: Expression,
     ) -> None:
         super().__init__(shape, source.dtype, (source,))
-        self._remap = remap
-        self._condition = condition
-        self._otherwise = otherwise
+        self.remap = remap
+        self.condition = condition
+        self.otherwise = otherwise
 
     def emit(self, scope: "Scope", index: Index) -> Expression:
-        condition = self._condition(index)
+        condition = self.condition(index)
         if condition is None:
-            return scope.value(self.inputs[0], self._remap(index))
+            return scope.value(self.inputs[0], self.remap(index))
         with scope.guarded(condition) as inner:
-            result = inner.value(self.inputs[0], self._remap(index))
-        return scope.define_guarded(self.dtype, inner, result, self._otherwise)
+            result = inner.value(self.inputs[0], self.remap(index))
+        return scope.define_guarded(self.dtype, inner, result, self.otherwise)
 
 
 class Joined(Value):
@@ -194,13 +194,13 @@ class Lookup(Value):
         place_index: Callable[[Index], Index] = lambda index: index,
     ) -> None:
         super().__init__(shape, source.dtype, (source, *places))
-        self._remap = remap
-        self._place_index = place_index
+        self.remap = remap
+        self.place_index = place_index
 
     def emit(self, scope: "Scope", index: Index) -> Expression:
         source, *places = self.inputs
-        at = [scope.value(place, self._place_index(index)) for place in places]
-        return scope.value(source, self._remap(index, at))
+        at = [scope.value(place, self.place_index(index)) for place in places]
+        return scope.value(source, self.remap(index, at))
 
 
 class Reduce(Value):

@@ -12,6 +12,7 @@ from kernelmill.generators.composer.ir.expressions import (
     Variable,
     select,
 )
+from kernelmill.generators.composer.ir.loops import Block, Return, Statement, Statements
 from kernelmill.generators.composer.lowering.attention import heads_to_each
 from kernelmill.generators.composer.values import Attention, Buffer, Literal, Value, View
 
@@ -27,14 +28,14 @@ def blocks_of(value: Attention) -> str:
 
 def emit_attention(
     value: Attention, target: Buffer, stored: dict[int, Buffer], blocks: str
-) -> list[str]:
+) -> list[Statement]:
     """The C++ of one attention. Raises Unfit for operands that have no rows in memory."""
     query, key, values = value.inputs[:3]
     batch, heads, queries, width = (extent.code for extent in query.shape)
     keys = key.shape[2].code
     share = heads_to_each(query, key)
     head: Plain = "h" if share is None else div("h", share)
-    lines = [
+    lines: list[Statement] = [
         _row("query", query, "h", stored),
         _row("key", key, head, stored),
         _row("value", values, head, stored),
@@ -49,7 +50,7 @@ def emit_attention(
     scope = Scope(stored=stored)
     scale = cpp(scope.value(value.scale, Index([])))
     call = f"km::attention<{blocks}>({shape}, query, key, value, {scale}, score, {reach}, store);"
-    return ["{", *(f"  {line}" for line in (*lines, *scope.lines, call)), "}"]
+    return [Block("{", [*lines, *scope.lines, call])]
 
 
 def _row(name: str, value: Value, head: Plain, stored: dict[int, Buffer]) -> str:
@@ -69,7 +70,7 @@ def _row(name: str, value: Value, head: Plain, stored: dict[int, Buffer]) -> str
     return f"const auto {name} = [=](long b, long h, long i) {{ return {address}; }};"
 
 
-def _score(value: Attention, stored: dict[int, Buffer]) -> list[str]:
+def _score(value: Attention, stored: dict[int, Buffer]) -> Statements:
     mask = value.inputs[3] if len(value.inputs) > 3 else None
     if mask is None and not value.causal:
         return ["const km::NoScore score;"]
@@ -82,9 +83,8 @@ def _score(value: Attention, stored: dict[int, Buffer]) -> list[str]:
         result = select(seen, result, unseen) if mask.dtype == "bool" else result + seen
     if value.causal:
         result = select(Variable("j") <= "i", result, unseen)
-    body = " ".join([*scope.lines, f"return {cpp(result)};"])
-    parameters = "long b, long h, int i, int j, float score"
-    return [f"const auto score = [=]({parameters}) -> float {{ {body} }};"]
+    head = "const auto score = [=](long b, long h, int i, int j, float score) -> float {"
+    return [Block(head, [*scope.lines, Return(result)], "};", in_line=True)]
 
 
 def _demand_memory(value: Value, stored: dict[int, Buffer]) -> None:

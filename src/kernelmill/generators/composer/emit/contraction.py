@@ -9,10 +9,19 @@ from kernelmill.generators.composer.index import ZERO, Index, add, div, mod, mul
 from kernelmill.generators.composer.ir.cpp import cpp
 from kernelmill.generators.composer.ir.expressions import (
     Apply,
+    Element,
     Expression,
     Plain,
     Variable,
     applies,
+)
+from kernelmill.generators.composer.ir.loops import (
+    Assign,
+    Block,
+    Return,
+    Statement,
+    Statements,
+    Vectors,
 )
 from kernelmill.generators.composer.ir.operators import Operator
 from kernelmill.generators.composer.ir.sizes import size
@@ -52,10 +61,10 @@ class _Blocking(NamedTuple):
 
 def emit_contraction(
     contract: Contract, result: Value, target: Buffer, plan: Plan, stored: dict[int, Buffer]
-) -> list[str]:
+) -> list[Statement]:
     """The C++ of one contraction whose finished sums become elements of `result`."""
     lines = _Blocked(contract, plan, stored).lines(result, target)
-    return ["{", *(f"  {line}" for line in lines), "}"]
+    return [Block("{", lines)]
 
 
 class Emission(ABC):
@@ -70,13 +79,14 @@ class Emission(ABC):
 
     def _operand(
         self, name: str, number: int, index: Index, parameters: str, before: str = ""
-    ) -> list[str]:
+    ) -> list[Statement]:
         value = self._inputs[number]
         self._demand_cheap(value)
         scope = Scope(stored=self._stored)
         result = scope.value(value, index)
-        body = " ".join([before, *scope.lines, f"return {cpp(result)};"]).strip()
-        return [f"const auto {name} = [=]({parameters}) -> float {{ {body} }};"]
+        first = [before] if before else []
+        head = f"const auto {name} = [=]({parameters}) -> float {{"
+        return [Block(head, [*first, *scope.lines, Return(result)], "};", in_line=True)]
 
     def _demand_cheap(self, value: Value) -> None:
         """An operand is looked at more than once: what costs something is computed before."""
@@ -95,7 +105,7 @@ class Emission(ABC):
             value = value.inputs[0]
         return self._stored.get(id(value), value)
 
-    def _image(self, window: Window) -> tuple[list[str], str]:
+    def _image(self, window: Window) -> tuple[list[Statement], str]:
         """A padded copy of the image, in which every tap is a plain offset; and the operand."""
         form = self._form
         axes = [
@@ -105,7 +115,7 @@ class Emission(ABC):
             )
         ]
         axes = ["{}"] * (3 - len(axes)) + axes
-        lines = [
+        lines: list[Statement] = [
             f"const km::Window window{{{window.channels}, {', '.join(axes)}}};",
             f"const km::Shape shape = window.shape({form.batch.code}, {form.rows.code});",
             "const km::Taps taps(window);",
@@ -121,7 +131,7 @@ class Emission(ABC):
             right = f"km::direct(image, taps.offset, {outputs})"
         return [*lines, *self._padded(window)], right
 
-    def _padded(self, window: Window) -> list[str]:
+    def _padded(self, window: Window) -> list[Statement]:
         """`image(b)`: the memory that item b's window slides over."""
         source = self._stored.get(id(window.source), window.source)
         untouched = all(m.kernel == m.stride == m.up == 1 and m.pad == 0 for m in window.moves)
@@ -134,14 +144,13 @@ class Emission(ABC):
         place = [picture, add(mul(group, window.channels), "channel")]
         scope = Scope(stored=self._stored)
         element = scope.value(source, Index([*place, *"zyx"[-len(window.moves) :]]))
-        body = " ".join([*scope.lines, f"return {cpp(element)};"])
-        return self._images(body)
+        return self._images([*scope.lines, Return(element)])
 
     @abstractmethod
-    def _images(self, element: str) -> list[str]:
+    def _images(self, element: Statements) -> list[Statement]:
         """`image(b)`, padded copies; `element`: how a sample at (b, channel, z, y, x) is made."""
 
-    def _store(self, result: Value, target: Buffer) -> list[str]:
+    def _store(self, result: Value, target: Buffer) -> list[Statement]:
         if result is self._contract and self._is_straight():
             place = cpp(self._form.out("b", "m", 0, "c").ravel(target.shape))
             at = f"{target.name} + {place}"
@@ -154,12 +163,11 @@ class Emission(ABC):
         body.names.add("sum")
         body.lines.append("const float sum = sums[v];")
         element = body.value(result, index)
-        place = cpp(index.ravel(target.shape))
-        body.lines.append(f"{target.name}[{place}] = {cpp(element)};")
-        root.loop("for (long v = 0; v < count; ++v)", body, "#pragma omp simd simdlen(16)")
+        body.lines.append(Assign(Element(target.name, index.ravel(target.shape)), element))
+        root.loop("v", "count", body, vectors=Vectors(16))
         parameters = "long b, long m, long r, long c0, long count, const float* sums"
         head = f"const auto store = [=]({parameters}) {{"
-        return [head, *(f"  {line}" for line in root.lines), "};"]
+        return [Block(head, root.lines, "};")]
 
     def _is_straight(self) -> bool:
         """Whether a tile of sums has its shape in the result as well."""
@@ -177,7 +185,7 @@ class _Blocked(Emission):
         self._symmetric = False
         """Whether half of the result is a copy of the other half."""
 
-    def lines(self, result: Value, target: Buffer) -> list[str]:
+    def lines(self, result: Value, target: Buffer) -> list[Statement]:
         form, window = self._form, self._form.window
         if window is not None and self._plan.operand != "packed":
             lines, right = self._image(window)
@@ -204,7 +212,7 @@ class _Blocked(Emission):
             lines.append(f"km::mirror({target.name}, {form.rows.code});")
         return lines
 
-    def _with_left_in_place(self, call: str, right: str) -> list[str]:
+    def _with_left_in_place(self, call: str, right: str) -> list[Statement]:
         """With all sizes known, a plain left operand need not be packed: strides are constants."""
         form = self._form
         plain = isinstance(self._beneath(self._inputs[0]), Buffer)
@@ -237,7 +245,7 @@ class _Blocked(Emission):
             value = value.inputs[0]
         return id(value), index
 
-    def _in_place(self) -> list[str]:
+    def _in_place(self) -> list[Statement]:
         """A right operand that lies in memory as it is needed; empty where it does not pay."""
         form, plan = self._form, self._plan
         wanted = plan.operand == "direct" or (
@@ -263,24 +271,24 @@ class _Blocked(Emission):
             f"const auto base = [=](long b) {{ return {start}; }};",
         ]
 
-    def _images(self, element: str) -> list[str]:
+    def _images(self, element: Statements) -> list[Statement]:
         place = "long channel, long z, long y, long x"
         if self._split() == "batch":
+            head = f"const auto element = [=]({place}) -> float {{"
+            own: list[Statement] = [
+                "float* own = images + omp_get_thread_num() * window.image();",
+                Block(head, element, "};", in_line=True),
+                "km::pad_copy(window, element, own);",
+                "return own;",
+            ]
             return [
                 "const km::Memory<float> images(omp_get_max_threads() * window.image());",
-                "const auto image = [&](long b) {",
-                "  float* own = images + omp_get_thread_num() * window.image();",
-                f"  const auto element = [=]({place}) -> float {{ {element} }};",
-                "  km::pad_copy(window, element, own);",
-                "  return own;",
-                "};",
+                Block("const auto image = [&](long b) {", own, "};"),
             ]
         batch = self._form.batch.code
         return [
             f"const km::Memory<float> images({batch} * window.image());",
-            f"const auto element = [=](long b, {place}) -> float {{",
-            f"  {element}",
-            "};",
+            Block(f"const auto element = [=](long b, {place}) -> float {{", element, "};"),
             f"km::pad_copy_all(window, {batch}, element, images);",
             "const auto image = [&](long b) { return images + b * window.image(); };",
         ]

@@ -1,5 +1,6 @@
 """Folds inside a loop nest: reductions and running folds, plain or a vector of them at a time."""
 
+from dataclasses import replace
 from itertools import product as cartesian
 from typing import NamedTuple
 
@@ -21,6 +22,18 @@ from kernelmill.generators.composer.ir.expressions import (
     filled,
     select,
 )
+from kernelmill.generators.composer.ir.loops import (
+    Assign,
+    Block,
+    If,
+    Loop,
+    Reduction,
+    Statement,
+    Statements,
+    Threads,
+    Vectors,
+    has_loop,
+)
 from kernelmill.generators.composer.ir.operators import Operator
 from kernelmill.generators.composer.ir.sizes import size
 from kernelmill.generators.composer.values import Map, Reduce, Scan
@@ -31,6 +44,8 @@ _FEW = 8
 """Elements that are folded one by one, without a loop."""
 _LANE_BLOCK = 128
 """Elements that a lane sums in single precision before they join a sum in double."""
+_MOST_UNROLLED = 16
+"""Taps of a window that are folded without a loop."""
 _BLOCK = 2048
 """Elements summed in single precision before they join a sum in double."""
 
@@ -45,6 +60,11 @@ class Fold(NamedTuple):
     """What OpenMP calls it; empty where it knows no such reduction."""
     without_nan: Expression | None = None
     """The combination in a reduction of OpenMP, which loses NaN; None where it is the same."""
+
+    @property
+    def operator(self) -> Operator:
+        assert isinstance(self.combine, Apply)
+        return self.combine.operator
 
     def combined(self, so_far: Expression, element: Expression) -> Expression:
         return filled(self.combine, [so_far, element])
@@ -87,10 +107,9 @@ class _Total(NamedTuple):
     found_nan: str
     """Whether any element was NaN; empty where that does not matter."""
 
-    def reductions(self, simd: str) -> str:
-        """The clauses of OpenMP."""
-        clause = f"reduction({simd}:{self.name})"
-        return f"{clause} reduction(|:{self.found_nan})" if self.found_nan else clause
+    def reductions(self, op: str) -> tuple[Reduction, ...]:
+        nan = (Reduction("|", self.found_nan),) if self.found_nan else ()
+        return (Reduction(op, self.name), *nan)
 
 
 class _Run(NamedTuple):
@@ -104,9 +123,6 @@ class _Run(NamedTuple):
     @property
     def end(self) -> Expression:
         return add(self.start, size(self.extent))
-
-    def head(self, name: str) -> str:
-        return f"for (long {name} = {cpp(self.start)}; {name} < {cpp(self.end)}; ++{name})"
 
 
 class Folding:
@@ -169,7 +185,7 @@ class Folding:
         if self._lane and home is not scope and scope.lane:
             width = self._plan.lanes
             home.parent.lines.append(f"{ctype} {name}[{width}];")
-            home.parent.lines.append(f"for (long v = 0; v < {width}; ++v) {name}[v] = {start};")
+            home.parent.lines.append(_for_each("v", width, f"{name}[v] = {start};"))
             current: Expression = Element(name, Variable(self._lane))
         else:
             home.parent.lines.append(f"{ctype} {name} = {start};")
@@ -203,10 +219,10 @@ class Folding:
         loop = self._innermost(scope, value, index, names, _Total(total, found_nan))
         for name, extent in reversed(list(zip(names, extents, strict=True))[:-1]):
             wrapped = scope.child()
-            wrapped.loop(f"for (long {name} = 0; {name} < {extent.code}; ++{name})", loop)
+            wrapped.loop(name, extent.code, loop)
             loop = wrapped
         if self._parallel and not scope.folds and self._work > SERIAL_BELOW:
-            _share(loop.lines, _Total(total, found_nan).reductions(fold.simd))
+            loop.lines = _shared(loop.lines, _Total(total, found_nan).reductions(fold.simd))
         self._work = max(self._work, outside)
         scope.lines += loop.lines
         if found_nan:
@@ -236,7 +252,7 @@ class Folding:
         if self._worth_keeping(value):
             row = scope.keep(source, place, last, extent.code)
             for run in runs:
-                run.body.lines.append(f"{row}[{last}] = {cpp(run.element)};")
+                run.body.lines.append(Assign(Element(row, Variable(last)), run.element))
         loop = scope.child()
         for run in runs:
             self._add_loop(loop, value, last, run, total)
@@ -281,7 +297,7 @@ class Folding:
         if self._blocked(value) and not nested and not loop.wide:
             part = loop.fresh("p")
             run.body.lines.append(_grown(fold, Variable(part), run.element))
-            loop.lines += _row_in_blocks(name, run, part, total.name)
+            loop.lines.append(_row_in_blocks(name, run, part, total.name))
             return
         combine = fold.without_nan or fold.combine
         run.body.lines.append(
@@ -290,8 +306,8 @@ class Folding:
         if total.found_nan:
             invalid = cpp(apply(Operator.NE, run.element, run.element))
             run.body.lines.append(f"{total.found_nan} |= {invalid};")
-        simd = f"#pragma omp simd simdlen(16) {total.reductions(fold.simd)}"
-        loop.loop(run.head(name), run.body, simd if fold.simd and not nested else "")
+        demanded = Vectors(16, total.reductions(fold.simd)) if fold.simd and not nested else None
+        loop.loop(name, cpp(run.end), run.body, start=cpp(run.start), vectors=demanded)
 
     def _blocked(self, value: Reduce) -> bool:
         """Whether a sum of floats goes in blocks, where it is long and fast."""
@@ -321,9 +337,7 @@ class Folding:
         start = start_of(value.op, value.ctype)
         lanes = self._plan.lanes
         scope.lines.append(f"{ctype} {name}[{lanes}];")
-        scope.lines.append(
-            f"for (long {lane} = 0; {lane} < {lanes}; ++{lane}) {name}[{lane}] = {start};"
-        )
+        scope.lines.append(_for_each(lane, lanes, f"{name}[{lane}] = {start};"))
         extents = [source.shape[axis] for axis in value.axes]
         names = [scope.fresh("k") for _ in extents]
         for taken in names:
@@ -334,12 +348,11 @@ class Folding:
         body.folds += 1
         element = body.value(source, value.source_index(index, names))
         body.lines.append(_grown(fold, Element(name, Variable(lane)), element))
-        head = f"for (long {lane} = {cpp(first)}; {lane} < {cpp(end)}; ++{lane})"
-        between.loop(head, body, "#pragma omp simd")
+        between.loop(lane, cpp(end), body, start=cpp(first), vectors=Vectors())
         blocked = self._blocked_lanes(value)
         for n, extent in reversed(list(zip(names, extents, strict=True))[blocked:]):
             outer = scope.child()
-            outer.loop(f"for (long {n} = 0; {n} < {extent.code}; ++{n})", between)
+            outer.loop(n, extent.code, between)
             between = outer
         if blocked:
             between = self._lanes_in_blocks(scope, between, names[0], extents, name)
@@ -357,8 +370,7 @@ class Folding:
         body.lines.append(_grown(fold, Variable(name), element))
         for tap, axis in reversed(list(zip(names, value.axes, strict=True))):
             outer = scope.child()
-            head = f"for (long {tap} = 0; {tap} < {source.shape[axis].code}; ++{tap})"
-            outer.loop(head, body, "#pragma GCC unroll 16")
+            outer.loop(tap, source.shape[axis].code, body, unroll=_MOST_UNROLLED)
             body = outer
         scope.lines += body.lines
         return Variable(name)
@@ -375,19 +387,19 @@ class Folding:
         """The outermost loop of a fold in blocks: `part` keeps the sums of one, then all."""
         total, block, lane = scope.fresh("r"), f"b{name}", self._lane
         step = max(1, _LANE_BLOCK // product(extents[1:]).value)
-        each = f"for (long {lane} = 0; {lane} < {self._plan.lanes}; ++{lane})"
         scope.lines.append(f"double {total}[{self._plan.lanes}];")
-        scope.lines.append(f"{each} {total}[{lane}] = 0;")
+        lanes = self._plan.lanes
+        scope.lines.append(_for_each(lane, lanes, f"{total}[{lane}] = 0;"))
         inner = scope.child()
         end = f"std::min<long>({block} + {step}, {extents[0].code})"
-        inner.loop(f"for (long {name} = {block}; {name} < {end}; ++{name})", body)
+        inner.loop(name, end, body, start=block)
         inner.lines += [
-            f"{each} {total}[{lane}] += {part}[{lane}];",
-            f"{each} {part}[{lane}] = 0;",
+            _for_each(lane, lanes, f"{total}[{lane}] += {part}[{lane}];"),
+            _for_each(lane, lanes, f"{part}[{lane}] = 0;"),
         ]
         outer = scope.child()
-        outer.loop(f"for (long {block} = 0; {block} < {extents[0].code}; {block} += {step})", inner)
-        outer.lines.append(f"{each} {part}[{lane}] = float({total}[{lane}]);")
+        outer.loop(block, extents[0].code, inner, step=step)
+        outer.lines.append(_for_each(lane, lanes, f"{part}[{lane}] = float({total}[{lane}]);"))
         return outer
 
     def _window_bounds(
@@ -408,7 +420,7 @@ class Folding:
             else:
                 here = scope.define(INDEX, add(mul(place, slide.stride), shift))
                 outside = apply(Operator.OR, here < 0, here >= along)
-                scope.lines.append(f"if ({cpp(outside)}) continue;")
+                scope.lines.append(If(outside, ["continue;"]))
         return start, end
 
     def _find(self, scope: Scope, value: Reduce, index: Index) -> Expression:
@@ -425,53 +437,41 @@ class Folding:
         same, invalid = apply(Operator.EQ, element, extreme), apply(Operator.NE, element, element)
         found = apply(Operator.BIT_OR, same, invalid)  # NaN is found first
         earlier = apply(Operator.AND, found, Variable(name) < place)
-        body.lines.append(f"{place} = {cpp(select(earlier, name, place))};")
-        head = f"for (long {name} = 0; {name} < {source.shape[axis].code}; ++{name})"
-        scope.loop(head, body, f"#pragma omp simd reduction(min:{place})")
+        body.lines.append(Assign(Variable(place), select(earlier, name, place)))
+        vectors = Vectors(reductions=(Reduction("min", place),))
+        scope.loop(name, source.shape[axis].code, body, vectors=vectors)
         return Variable(place)
 
 
-def _grown(fold: Fold, total: Expression, element: Expression) -> str:
+def _grown(fold: Fold, total: Expression, element: Expression) -> Assign:
     """The statement that folds one more element."""
-    return f"{cpp(total)} = {cpp(fold.combined(total, element))};"
+    return Assign(total, fold.combined(total, element))
 
 
-def _share(lines: list[str], clause: str) -> None:
-    """Divide the loop that begins these lines among the threads."""
-    simd = "#pragma omp simd"
-    if lines[0].startswith(simd):
-        lines[0] = lines[0].replace(simd, "#pragma omp parallel for simd")
-    else:
-        lines.insert(0, f"#pragma omp parallel for {clause}")
+def _for_each(variable: str, count: int, statement: str) -> Loop:
+    """A small loop of one statement."""
+    return Loop(variable, str(count), [statement], in_line=True)
 
 
-def _row_in_blocks(name: str, run: _Run, part: str, total: str) -> list[str]:
+def _shared(lines: Statements, reductions: tuple[Reduction, ...]) -> list[Statement]:
+    """The same with its first loop divided among the threads."""
+    first, *others = lines
+    if not isinstance(first, Loop):
+        return [first, *others]
+    return [replace(first, threads=Threads(reductions=reductions, schedule="")), *others]
+
+
+def _row_in_blocks(name: str, run: _Run, part: str, total: str) -> Block | Loop:
     """A loop that sums into `part`, which joins `total` now and then."""
-    pragma = f"#pragma omp simd simdlen(16) reduction(+:{part})"
-    inner = [f"  {line}" for line in run.body.lines]
+    vectors = Vectors(16, (Reduction("+", part),))
+    start, joined = f"float {part} = 0;", f"{total} += {part};"
     if run.extent.fixed and run.extent.value <= _BLOCK:
-        return [
-            "{",
-            f"  float {part} = 0;",
-            pragma,
-            f"  {run.head(name)} {{",
-            *inner,
-            "  }",
-            f"  {total} += {part};",
-            "}",
-        ]
+        row = Loop(name, cpp(run.end), run.body.lines, cpp(run.start), vectors=vectors)
+        return Block("{", [start, row, joined])
     block = f"b{name}"
-    return [
-        f"for (long {block} = {cpp(run.start)}; {block} < {cpp(run.end)}; {block} += {_BLOCK}) {{",
-        f"  float {part} = 0;",
-        f"  const long end = std::min<long>({block} + {_BLOCK}, {cpp(run.end)});",
-        pragma,
-        f"  for (long {name} = {block}; {name} < end; ++{name}) {{",
-        *inner,
-        "  }",
-        f"  {total} += {part};",
-        "}",
-    ]
+    end = f"const long end = std::min<long>({block} + {_BLOCK}, {cpp(run.end)});"
+    row = Loop(name, "end", run.body.lines, block, vectors=vectors)
+    return Loop(block, cpp(run.end), [start, end, row, joined], cpp(run.start), _BLOCK)
 
 
 def _is_short(value: Reduce) -> bool:
@@ -481,7 +481,7 @@ def _is_short(value: Reduce) -> bool:
 
 
 def _is_nested(body: Scope) -> bool:
-    return any(line.lstrip().startswith("for ") for line in body.lines)
+    return has_loop(body.lines)
 
 
 def _repeated(scope: Scope, index: Index) -> bool:

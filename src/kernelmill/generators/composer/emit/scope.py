@@ -11,13 +11,22 @@ from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from kernelmill.generators.composer.index import Index
-from kernelmill.generators.composer.ir.cpp import cpp, ctype
+from kernelmill.generators.composer.ir.cpp import ctype
 from kernelmill.generators.composer.ir.expressions import (
     Cast,
     Element,
     Expression,
     Variable,
     select,
+)
+from kernelmill.generators.composer.ir.loops import (
+    Assign,
+    If,
+    Let,
+    Loop,
+    Statement,
+    Threads,
+    Vectors,
 )
 from kernelmill.generators.composer.values import (
     Buffer,
@@ -68,15 +77,13 @@ class Scope:
         stored: dict[int, Buffer] | None = None,
     ) -> None:
         self.parent = parent
-        self.lines: list[str] = []
+        self.lines: list[Statement] = []
         self.names = set(variables)
         self.variables = variables
         self.lane = lane
         """The variable of the vectorised loop, where this is one."""
         self.condition: Expression | None = None
         """What must hold where this scope's values are needed."""
-        self.defined: dict[str, Expression] = {}
-        """Values to which it gave names."""
         self._fence = fence
         """What stands behind a condition must not move before it."""
         self._memo: dict[tuple[int, Index], Expression] = {}
@@ -166,7 +173,6 @@ class Scope:
     def clear(self) -> None:
         """Forget what was written in this scope; what moved out of it stays."""
         self.lines.clear()
-        self.defined.clear()
         self._memo.clear()
         self._rows.clear()
 
@@ -176,20 +182,18 @@ class Scope:
         return name
 
     def define(self, dtype: str, value: Expression) -> Variable:
-        return self._named(dtype, value, "const ")
+        return self._named(dtype, value, constant=True)
 
     def declare(self, dtype: str, value: Expression) -> Variable:
         """The same, to be assigned to."""
-        return self._named(dtype, value, "")
+        return self._named(dtype, value, constant=False)
 
-    def _named(self, dtype: str, value: Expression, constant: str) -> Variable:
+    def _named(self, dtype: str, value: Expression, constant: bool) -> Variable:
         name = self.fresh("t")
         if self.wide:
             dtype = "float64" if dtype == "float32" else dtype
             self.doubles.add(name)
-        if constant:
-            self.defined[name] = value
-        self.lines.append(f"{constant}{ctype(dtype)} {name} = {cpp(value)};")
+        self.lines.append(Let(ctype(dtype), name, value, constant))
         return Variable(name)
 
     @contextmanager
@@ -202,25 +206,30 @@ class Scope:
         self, dtype: str, inner: "Scope", result: Expression, otherwise: Expression
     ) -> Variable:
         """A value that exists only where the condition of `inner` holds."""
-        if len(inner.lines) == len(inner.defined) == 1 and inner.condition is not None:
-            (value,) = inner.defined.values()
-            return self.define(dtype, select(inner.condition, value, Cast(dtype, otherwise)))
+        match inner.lines:
+            case [Let(value=value, constant=True)] if inner.condition is not None:
+                return self.define(dtype, select(inner.condition, value, Cast(dtype, otherwise)))
         name = self.declare(dtype, otherwise)
         self.assign_guarded(name, inner, result)
         return name
 
     def assign_guarded(self, name: Variable, inner: "Scope", result: Expression) -> None:
         assert inner.condition is not None
-        self.lines.append(f"if ({cpp(inner.condition)}) {{")
-        self.lines += [f"  {line}" for line in inner.lines]
-        self.lines += [f"  {name.name} = {cpp(result)};", "}"]
+        self.lines.append(If(inner.condition, [*inner.lines, Assign(name, result)]))
 
-    def loop(self, head: str, body: "Scope", pragma: str = "") -> None:
-        if pragma:
-            self.lines.append(pragma)
-        self.lines.append(f"{head} {{")
-        self.lines += [line if line.startswith("#") else f"  {line}" for line in body.lines]
-        self.lines.append("}")
+    def loop(
+        self,
+        variable: str,
+        end: str,
+        body: "Scope",
+        start: str = "0",
+        step: int = 1,
+        vectors: Vectors | None = None,
+        threads: Threads | None = None,
+        unroll: int = 0,
+    ) -> None:
+        lines = list(body.lines)
+        self.lines.append(Loop(variable, end, lines, start, step, vectors, threads, unroll))
 
     def fold(self, value: Reduce, index: Index) -> Expression:
         if self.folding is None:

@@ -16,6 +16,7 @@ from kernelmill.generators.composer.ir.expressions import (
     both,
 )
 from kernelmill.generators.composer.ir.operators import Operator
+from kernelmill.syntax import parse_expression
 
 _SIGNS: dict[type[ast.AST], Operator] = {
     ast.Add: Operator.ADD, ast.Sub: Operator.SUB, ast.Mult: Operator.MUL, ast.Div: Operator.DIV,
@@ -37,7 +38,7 @@ def read_size(text: str) -> Expression:
     """An expression of sizes, or a condition on them."""
     for space in _SPACES:
         text = text.replace(space, "")
-    return _read(ast.parse(text, mode="eval").body)
+    return _read(parse_expression(text))
 
 
 def size(extent: Extent) -> Expression:

@@ -13,6 +13,7 @@ from kernelmill.generators.composer.ir.expressions import (
     Plain,
     Variable,
 )
+from kernelmill.generators.composer.ir.loops import Block, Statement, Statements
 from kernelmill.generators.composer.ir.operators import Operator
 from kernelmill.generators.composer.ir.sizes import read_size
 from kernelmill.generators.composer.values import Buffer, Contract, ContractForm, Value, View
@@ -51,10 +52,10 @@ class _Tile(NamedTuple):
 
 def emit_contraction(
     contract: Contract, result: Value, target: Buffer, plan: Plan, stored: dict[int, Buffer]
-) -> list[str]:
+) -> list[Statement]:
     """The C++ of one contraction whose finished sums become elements of `result`."""
     lines = _Tiled(contract, plan, stored).lines(result, target)
-    return ["{", *(f"  {line}" for line in lines), "}"]
+    return [Block("{", lines)]
 
 
 def tile_code(rows: Extent, columns: Extent, plan: Plan) -> str:
@@ -76,7 +77,7 @@ def _tile(columns: Extent, plan: Plan) -> _Tile:
 
 
 class _Tiled(Emission):
-    def lines(self, result: Value, target: Buffer) -> list[str]:
+    def lines(self, result: Value, target: Buffer) -> list[Statement]:
         window = self._form.window
         if window is not None and self._plan.operand != "packed":
             lines, right = self._image(window)
@@ -132,12 +133,12 @@ class _Tiled(Emission):
             copies=form.batch.code,
         )
 
-    def _shape(self) -> list[str]:
+    def _shape(self) -> list[Statement]:
         form = self._form
         sizes = form.batch, form.rows, form.depth, form.lines, form.columns, form.columns
         return [f"const km::Shape shape{{{', '.join(extent.code for extent in sizes)}}};"]
 
-    def _operands(self) -> tuple[list[str], str, str]:
+    def _operands(self) -> tuple[list[Statement], str, str]:
         """What stands before the call, the rows and the columns."""
         form, lines = self._form, self._shape()
         left, right = self._rows_in_place(), self._columns_in_place()
@@ -212,15 +213,16 @@ class _Tiled(Emission):
             return None
         return _Address(value.name, index.ravel(value.shape))
 
-    def _images(self, element: str) -> list[str]:
-        place = "long channel, long z, long y, long x"
+    def _images(self, element: Statements) -> list[Statement]:
+        head = "const auto element = [=](long channel, long z, long y, long x) -> float {"
+        own: list[Statement] = [
+            Block(head, element, "};", in_line=True),
+            "km::pad_copy(window, element, padded);",
+            "return static_cast<const float*>(padded);",
+        ]
         return [
             "const km::Memory<float> padded(window.image());",
-            "const auto image = [&](long b) {",
-            f"  const auto element = [=]({place}) -> float {{ {element} }};",
-            "  km::pad_copy(window, element, padded);",
-            "  return static_cast<const float*>(padded);",
-            "};",
+            Block("const auto image = [&](long b) {", own, "};"),
         ]
 
 
