@@ -4,6 +4,7 @@ They raise a `KernelmillError` for whatever the caller can correct. See docs/lib
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,8 @@ from kernelmill.campaign import Ending, RunLimits, Watcher, run_campaign
 from kernelmill.campaign.finals import BEST
 from kernelmill.campaign.preflight import find_task
 from kernelmill.campaign.starting import OpenCampaign, reopen_campaign, start_campaign
+from kernelmill.generators.base import Declined
+from kernelmill.generators.composer import Composer
 from kernelmill.generators.model.model_specs import ModelSpec, resolve_models
 from kernelmill.judge import Judge, JudgeSettings
 from kernelmill.judge.devices import resolve_numerics
@@ -156,6 +159,19 @@ def describe_suite(
                     raise
                 described = SkippedFile(file.id, str(error), is_broken=True)
             yield described
+
+
+def lower_tasks(tasks: Iterable[Task]) -> Iterator[str]:
+    """What the composer makes kernels of, in readable form, for each task.
+
+    Raises UsageError for a task that the composer declines.
+    """
+    with closing(Composer()) as composer:
+        for task in tasks:
+            try:
+                yield composer.lowered(task)
+            except Declined as declined:
+                raise UsageError(f"{task.id}: {declined}") from declined
 
 
 def screen_suite(

@@ -50,9 +50,17 @@ def list_tasks(
 def show_task(
     task: Annotated[str, typer.Argument(help="A task: suite/name, or a file.")],
     scale: ScaleOption = None,
+    ir: Annotated[
+        bool, typer.Option("--ir", help="Print what the composer makes kernels of.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Load a task in a sandbox and describe it: shapes, operators, hidden variants."""
+    if ir:
+        found = api.describe_suite(task, scale=scale)
+        for text in api.lower_tasks(one for one in found if isinstance(one, Task)):
+            typer.echo(text)
+        return
     if json:
         found = api.describe_suite(task, scale=scale)
         print_json([one for one in found if isinstance(one, Task)])

@@ -14,9 +14,12 @@ from kernelmill.backends.base import BuildFailed
 from kernelmill.backends.modelled import ModelledBackend
 from kernelmill.generators.composer.baseline import PLAIN, PlainProgram
 from kernelmill.generators.composer.decisions import Plan
+from kernelmill.generators.composer.emit.folds import FOLDS
 from kernelmill.generators.composer.emit.rvv.decisions import CATALOGUE
-from kernelmill.generators.composer.emit.rvv.loops import directed
+from kernelmill.generators.composer.emit.rvv.loops import VectorLoops
 from kernelmill.generators.composer.emit.rvv.program import RvvProgram
+from kernelmill.generators.composer.ir.expressions import Element, Variable, filled
+from kernelmill.generators.composer.ir.loops import Assign, Loop, Reduction, Vectors
 from kernelmill.generators.composer.trace import trace_model
 from kernelmill.records.candidate import Candidate, Origin
 from kernelmill.records.decisions import Choice
@@ -197,17 +200,20 @@ def test_sums_in_double_have_no_room_in_the_longest_vectors(zygote: Zygote) -> N
         get_backend("rvv").build(_compose(Case(Products(), _MATRICES, decisions)), zygote)
 
 
-_SUM = [
-    "#pragma omp simd reduction(+:r0)",
-    "for (long i = 0; i < n; ++i) {",
-    "  r0 = r0 + x[i];",
-    "}",
-]
+_ELEMENT, _TOTAL = Element("x", Variable("i")), Variable("r0")
+
+
+def _folded(op: str, decisions: dict[str, Choice]) -> list[str]:
+    fold = FOLDS[op]
+    grown = filled(fold.without_nan or fold.combine, [_TOTAL, _ELEMENT])
+    vectors = Vectors(16, (Reduction(fold.simd, "r0"),))
+    loop = Loop("i", "n", [Assign(_TOTAL, grown)], vectors=vectors)
+    return VectorLoops(Plan(decisions, CATALOGUE)).lines([loop])
 
 
 @pytest.mark.parametrize("tail", CATALOGUE["tail"].choices)
 def test_every_demand_is_said_to_clang(tail: str) -> None:
-    lines = directed(_SUM, Plan({"tail": tail, "lmul": 2, "unroll": 4}, CATALOGUE))
+    lines = _folded("sum", {"tail": tail, "lmul": 2, "unroll": 4})
     assert not any("omp" in line for line in lines)
     (*_, wide) = [line for line in lines if "interleave_count(4)" in line]
     assert "vectorize_width(4, scalable)" in wide
@@ -216,11 +222,10 @@ def test_every_demand_is_said_to_clang(tail: str) -> None:
         first, second = loops
         assert "i = 0; i < whole_i" in first and "i = whole_i; i < n" in second
     else:
-        assert loops == [_SUM[1]]
+        assert loops == ["for (long i = 0; i < n; ++i) {"]
 
 
 def test_the_largest_is_folded_by_its_order() -> None:
-    lines = [_SUM[0].replace("+", "max"), _SUM[1], "  r0 = x[i] > r0 ? x[i] : r0;", "}"]
-    code = "\n".join(directed(lines, Plan({"tail": "scalar"}, CATALOGUE)))
+    code = "\n".join(_folded("max", {"tail": "scalar"}))
     assert "order_r0 = here > order_r0 ? here : order_r0" in code
     assert "r0 = x[i]" not in code

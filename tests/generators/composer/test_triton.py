@@ -316,7 +316,3 @@ NUMBERS = st.recursive(
 @given(NUMBERS)
 def test_sizes_are_the_same_in_python(code: str) -> None:
     assert eval(host(code)) == eval(code.replace("/", "//"))
-
-
-def test_a_choice_becomes_python() -> None:
-    assert eval(host("(1 < 2 && !(3 == 4) ? larger(5, 7) / 2 : 0)")) == 3

@@ -1,7 +1,7 @@
 """Baselines for chips without a compiler that reads the reference: the composer's defaults."""
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from kernelmill.backends.modelled import BaselineMissing, OperatorsLacking
@@ -11,8 +11,10 @@ from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.pypto.decisions import CATALOGUE as PYPTO_CATALOGUE
 from kernelmill.generators.composer.emit.pypto.program import PyptoProgram, lacking_operators
 from kernelmill.generators.composer.emit.rvv.decisions import CATALOGUE
+from kernelmill.generators.composer.emit.rvv.loops import VectorLoops
 from kernelmill.generators.composer.emit.rvv.program import RvvProgram
 from kernelmill.generators.composer.emit.triton.emitter import EMITTER
+from kernelmill.generators.composer.ir.loops import Loop, Statements
 from kernelmill.generators.composer.lowering.attention import in_products
 from kernelmill.generators.composer.values import Attention, Buffer, Value
 from kernelmill.records.decisions import Catalogue, Decision, Decisions
@@ -33,9 +35,15 @@ class PlainProgram(RvvProgram):
         else:
             super()._emit(value, target)
 
-    def _directed(self, lines: list[str]) -> list[str]:
-        demands = "#pragma clang loop"
-        return [line for line in super()._directed(lines) if not line.startswith(demands)]
+    def _printed(self, lines: Statements) -> list[str]:
+        return _UndirectedLoops(self._plan).lines(lines)
+
+
+class _UndirectedLoops(VectorLoops):
+    """Loops whose vectors clang chooses."""
+
+    def _demanded(self, loop: Loop, body: Sequence[str], demand: str) -> Iterator[str]:
+        return self._written(loop, body)
 
 
 def write_plain_rvv(task: Task) -> Iterator[dict[str, str]]:

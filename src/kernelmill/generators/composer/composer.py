@@ -11,6 +11,7 @@ from kernelmill.generators.composer.credit import credit_of
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emitters import Emitter, get_emitter
 from kernelmill.generators.composer.graph import Graph
+from kernelmill.generators.composer.listing import lowered_text
 from kernelmill.generators.composer.passes import ALGEBRA, WITHOUT_ALGEBRA
 from kernelmill.generators.composer.planning import asked_decisions, plan_method
 from kernelmill.generators.composer.repairing import repair
@@ -97,6 +98,10 @@ class Composer(Generator):
         if isinstance(found, Declined):
             raise found
         return found
+
+    def lowered(self, task: Task) -> str:
+        """What kernels are made of, in readable form; raises Declined."""
+        return lowered_text(self.trace(task))
 
     def _open_choices(self, proposal: Proposal, graph: Graph) -> Choices:
         """Of the decisions that make a difference to its code."""

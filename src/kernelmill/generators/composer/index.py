@@ -1,107 +1,167 @@
-"""Index expressions: C++ text, kept small."""
+"""Index expressions, kept small: where in a tensor an element lies."""
 
-import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from kernelmill.generators.composer.graph import Extent
+from kernelmill.generators.composer.ir.expressions import (
+    Apply,
+    Constant,
+    Expression,
+    Plain,
+    Variable,
+    applies,
+    apply,
+    expression,
+)
+from kernelmill.generators.composer.ir.operators import Operator
+from kernelmill.generators.composer.ir.sizes import extent, size
 
-EDGE = "edge"
+EDGE = Variable("edge")
 """Zero, but the compiler does not know: with bounds it knows, GCC turns a masked load at an edge
 into one that reads beyond it."""
-_ATOM = re.compile(r"[A-Za-z_]\w*(\[\w+\])?|\d+")
+ZERO, ONE = Constant(0), Constant(1)
 
 
-def atom(code: str) -> str:
-    return code if _ATOM.fullmatch(code) or _wrapped(code) else f"({code})"
+def add(left: Plain, right: Plain) -> Expression:
+    left, right = expression(left), expression(right)
+    if ZERO in (left, right):
+        return right if left == ZERO else left
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return Constant(left.value + right.value)
+    if isinstance(right, Apply) and right.operator in (Operator.ADD, Operator.SUB):
+        first, second = right.operands  # sums are counted from the left
+        return apply(right.operator, add(left, first), second)
+    return left + right
 
 
-def _wrapped(code: str) -> bool:
-    if not (code.startswith("(") and code.endswith(")")):
-        return False
-    depth = 0
-    for position, letter in enumerate(code):
-        depth += (letter == "(") - (letter == ")")
-        if depth == 0 and position < len(code) - 1:
-            return False
-    return True
-
-
-def add(left: str, right: str) -> str:
-    if left == "0" or right == "0":
-        return right if left == "0" else left
-    if left.isdigit() and right.isdigit():
-        return str(int(left) + int(right))
-    return f"{left} + {right}"
-
-
-def sub(left: str, right: str) -> str:
-    if right == "0":
+def sub(left: Plain, right: Plain) -> Expression:
+    left, right = expression(left), expression(right)
+    if right == ZERO:
         return left
-    if left.isdigit() and right.isdigit() and int(left) >= int(right):
-        return str(int(left) - int(right))
-    if right.startswith(f"{left} - ") and _ATOM.fullmatch(right.removeprefix(f"{left} - ")):
-        return right.removeprefix(f"{left} - ")
-    return f"{left} - {atom(right)}"
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return Constant(left.value - right.value)
+    if isinstance(right, Apply) and right.operator is Operator.SUB:
+        first, second = right.operands
+        if first == left and isinstance(second, Constant | Variable):
+            return second
+    return left - right
 
 
-def mul(left: str, right: str) -> str:
-    if "0" in (left, right):
-        return "0"
-    if left == "1" or right == "1":
-        return right if left == "1" else left
-    if left.isdigit() and right.isdigit():
-        return str(int(left) * int(right))
-    return f"{atom(left)} * {atom(right)}"
+def mul(left: Plain, right: Plain) -> Expression:
+    left, right = expression(left), expression(right)
+    if ZERO in (left, right):
+        return ZERO
+    if ONE in (left, right):
+        return right if left == ONE else left
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return Constant(left.value * right.value)
+    return left * right
+
+
+def div(left: Plain, right: Plain) -> Expression:
+    return expression(left) / right
+
+
+def mod(left: Plain, right: Plain) -> Expression:
+    return expression(left) % right
+
+
+def divides(index: "Index") -> bool:
+    """Whether a division is needed to know an index."""
+    return any(applies(part, Operator.DIV, Operator.MOD) for part in index.parts)
 
 
 def product(extents: Sequence[Extent]) -> Extent:
-    code, value = "1", 1
-    for extent in extents:
-        code, value = mul(code, extent.code), value * extent.value
-    return Extent(code, value)
+    tree: Expression = ONE
+    value = 1
+    for one in extents:
+        tree, value = mul(tree, size(one)), value * one.value
+    return extent(tree, value)
 
 
-def _joined(position: str, part: str, extent: str) -> str:
+def _kept(plain: Plain) -> Expression:
+    """As an expression; a joint index stays one."""
+    return plain if isinstance(plain, Expression) else expression(plain)
+
+
+def _joined(position: Expression, part: Expression, extent: Expression) -> Expression:
     """position * extent + part; what a division had taken apart comes together again."""
-    whole = part.removesuffix(f" % {atom(extent)}")
-    quotient = f"{whole} / {atom(extent)}"
-    if whole != part and f" + {position}".endswith(f" + {quotient}"):
-        rest = position.removesuffix(quotient).removesuffix(" + ") or "0"
-        return add(mul(rest, extent), whole[1:-1] if _wrapped(whole) else whole)
+    inner = part.bare
+    if isinstance(inner, Apply) and inner.operator is Operator.MOD:
+        whole, divisor = inner.operands
+        rest = _without(position, div(whole, divisor)) if divisor == extent else None
+        if rest is not None:
+            return add(mul(rest, extent), whole)
     return add(mul(position, extent), part)
 
 
-class Joint(str):
+def _without(position: Expression, last: Expression) -> Expression | None:
+    """What is added to the last term of a sum; None where that is another."""
+    if position == last:
+        return ZERO
+    if isinstance(position, Apply) and position.operator is Operator.ADD:
+        rest, term = position.operands
+        return rest if term == last else None
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class Joint(Expression):
     """Several indices as one; taken apart along the same sizes, they are themselves again."""
 
-    parts: tuple[str, ...]
-    extents: tuple[str, ...]
+    position: Expression
+    parts: tuple[Expression, ...]
+    extents: tuple[Expression, ...]
+
+    @property
+    def bare(self) -> Expression:
+        return self.position
+
+    @cached_property
+    def operands(self) -> tuple[Expression, ...]:
+        return self.position.operands
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        return self.position.names
+
+    def nodes(self) -> Iterator[Expression]:
+        return self.position.nodes()
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.position)
 
     @classmethod
-    def of(cls, parts: Sequence[str], extents: Sequence[Extent]) -> "Joint":
-        joint = cls(Index(parts).ravel(extents))
-        joint.parts = tuple(parts)
-        joint.extents = tuple(extent.code for extent in extents)
-        return joint
+    def of(cls, parts: Sequence[Plain], extents: Sequence[Extent]) -> "Joint":
+        index = Index(parts)
+        return cls(index.ravel(extents), index.parts, tuple(size(one) for one in extents))
 
 
 class Index:
     """Where in a tensor: one expression an axis."""
 
-    def __init__(self, parts: Sequence[str]) -> None:
-        self._parts = tuple(parts)
+    def __init__(self, parts: Sequence[Plain]) -> None:
+        self._parts = tuple(_kept(part) for part in parts)
 
     @property
-    def parts(self) -> tuple[str, ...]:
+    def parts(self) -> tuple[Expression, ...]:
         return self._parts
 
-    def __getitem__(self, axis: int) -> str:
+    @property
+    def names(self) -> frozenset[str]:
+        """All that must be known for it."""
+        return frozenset().union(*(part.names for part in self.parts))
+
+    def __getitem__(self, axis: int) -> Expression:
         return self.parts[axis]
 
     def __len__(self) -> int:
         return len(self.parts)
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[Expression]:
         return iter(self.parts)
 
     def __hash__(self) -> int:
@@ -110,26 +170,30 @@ class Index:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Index) and self.parts == other.parts
 
-    def ravel(self, shape: Sequence[Extent]) -> str:
+    def ravel(self, shape: Sequence[Extent]) -> Expression:
         """The position in row-major memory of this shape."""
-        position = "0"
-        for part, extent in zip(self.parts, shape, strict=True):
-            position = _joined(position, part, extent.code)
+        position: Expression = ZERO
+        for part, one in zip(self.parts, shape, strict=True):
+            position = _joined(position, part, size(one))
         return position
 
 
 class Flat(Index):
     """A position in row-major order. Its parts cost divisions, and are made only when asked for."""
 
-    def __init__(self, position: str, shape: Sequence[Extent]) -> None:
-        self.position = position
+    def __init__(self, position: Plain, shape: Sequence[Extent]) -> None:
+        self.position = expression(position)
         self._shape = tuple(shape)
         self.taken_apart = False
 
     @property
-    def parts(self) -> tuple[str, ...]:
+    def parts(self) -> tuple[Expression, ...]:
         self.taken_apart = True
         return unravel(self.position, self._shape)
+
+    @property
+    def names(self) -> frozenset[str]:
+        return self.position.names
 
     def __len__(self) -> int:
         return len(self._shape)
@@ -144,25 +208,26 @@ class Flat(Index):
             and self._shape == other._shape
         )
 
-    def ravel(self, shape: Sequence[Extent]) -> str:
+    def ravel(self, shape: Sequence[Extent]) -> Expression:
         if product(shape).code == product(self._shape).code or tuple(shape) == self._shape:
             return self.position
         return super().ravel(shape)
 
 
-def unravel(position: str, shape: Sequence[Extent]) -> tuple[str, ...]:
-    if isinstance(position, Joint) and position.extents == tuple(e.code for e in shape):
+def unravel(position: Plain, shape: Sequence[Extent]) -> tuple[Expression, ...]:
+    if isinstance(position, Joint) and position.extents == tuple(size(one) for one in shape):
         return position.parts
-    parts: list[str] = []
+    rest = _kept(position)
+    parts: list[Expression] = []
     for axis in range(len(shape) - 1, -1, -1):
         if shape[axis].code == "1":
-            parts.append("0")
-        elif all(extent.code == "1" for extent in shape[:axis]):
-            parts.append(position)
-            position = "0"
+            parts.append(ZERO)
+        elif all(one.code == "1" for one in shape[:axis]):
+            parts.append(rest)
+            rest = ZERO
         else:
-            parts.append(f"{atom(position)} % {atom(shape[axis].code)}")
-            position = f"{atom(position)} / {atom(shape[axis].code)}"
+            parts.append(mod(rest, size(shape[axis])))
+            rest = div(rest, size(shape[axis]))
     return tuple(reversed(parts))
 
 
@@ -173,7 +238,7 @@ def reshaped(index: Index, shape: Sequence[Extent], source: Sequence[Extent]) ->
     groups = _matching(shape, source)
     if len(groups) == 1:
         return Flat(index.ravel(shape), source)
-    parts: list[str] = []
+    parts: list[Expression] = []
     for ours, theirs in groups:
         inside = [index[axis] for axis in ours]
         position = inside[0] if len(ours) == 1 else Joint.of(inside, [shape[a] for a in ours])
@@ -216,27 +281,19 @@ def _same(left: Sequence[Extent], right: Sequence[Extent]) -> bool:
 def _factors(extents: Sequence[Extent]) -> list[str]:
     """The number and everything else that is multiplied, in order."""
     number, others = 1, []
-    for extent in extents:
-        for factor in _multiplied(extent.code):
-            if factor.isdigit():
-                number *= int(factor)
+    for one in extents:
+        for factor in _multiplied(size(one)):
+            if isinstance(factor, Constant):
+                number *= int(factor.value)
             else:
-                others.append(factor)
+                others.append(str(factor))
     return [str(number), *sorted(others)]
 
 
-def _multiplied(code: str) -> list[str]:
+def _multiplied(tree: Expression) -> Iterator[Expression]:
     """The factors of a product; the expression itself where it is none."""
-    depth, parts = 0, [""]
-    for sign in code:
-        depth += (sign == "(") - (sign == ")")
-        if depth == 0 and sign in "+-/%":
-            return [code]
-        if depth == 0 and sign == "*":
-            parts.append("")
-        else:
-            parts[-1] += sign
-    parts = [part.strip() for part in parts]
-    if len(parts) > 1:
-        return [factor for part in parts for factor in _multiplied(part)]
-    return _multiplied(parts[0][1:-1]) if parts[0].startswith("(") else parts
+    if isinstance(tree, Apply) and tree.operator is Operator.MUL:
+        for operand in tree.operands:
+            yield from _multiplied(operand)
+    else:
+        yield tree

@@ -1,9 +1,9 @@
 """The composer's intermediate form: values, defined element by element.
 
-A value says how to compute one element of it: `emit` writes C++ statements into a scope and returns
-the expression. Views only change the index, so they cost nothing. Values that need a loop of their
-own (`Reduce`, `Scan`) are written where their index is known, outside the loops that do not matter
-to them: that alone makes softmax and norms pass over rows as they should.
+A value says how to compute one element of it: `emit` writes what that needs into a scope and
+returns the expression, as a tree. Views only change the index, so they cost nothing. Values that
+need a loop of their own (`Reduce`, `Scan`) are written where their index is known, outside the
+loops that do not matter to them: that alone makes softmax and norms pass over rows as they should.
 """
 
 from abc import ABC, abstractmethod
@@ -11,24 +11,24 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kernelmill.generators.composer.graph import Extent
-from kernelmill.generators.composer.index import Index, add, atom, mul, sub
+from kernelmill.generators.composer.index import Index, add, sub
+from kernelmill.generators.composer.ir.cpp import CTYPES
+from kernelmill.generators.composer.ir.expressions import (
+    Apply,
+    Cast,
+    Constant,
+    Element,
+    Expression,
+    Plain,
+    both,
+    filled,
+)
+from kernelmill.generators.composer.ir.sizes import size
 
 if TYPE_CHECKING:
     from kernelmill.generators.composer.emit.scope import Scope
 
 Shape = tuple[Extent, ...]
-CTYPES = {
-    "float32": "float",
-    "float64": "double",
-    "float16": "km::float16",
-    "bfloat16": "km::bfloat16",
-    "int64": "int64_t",
-    "int32": "int32_t",
-    "int16": "int16_t",
-    "int8": "int8_t",
-    "uint8": "uint8_t",
-    "bool": "bool",
-}
 
 
 class Value(ABC):
@@ -44,7 +44,7 @@ class Value(ABC):
         return CTYPES[self.dtype]
 
     @abstractmethod
-    def emit(self, scope: "Scope", index: Index) -> str:
+    def emit(self, scope: "Scope", index: Index) -> Expression:
         """Write what is needed to know the element at `index`; return it as an expression."""
 
 
@@ -55,19 +55,19 @@ class Buffer(Value):
         super().__init__(shape, dtype)
         self.name = name
 
-    def emit(self, scope: "Scope", index: Index) -> str:
-        return scope.define(self.ctype, f"{self.name}[{index.ravel(self.shape)}]")
+    def emit(self, scope: "Scope", index: Index) -> Expression:
+        return scope.define(self.dtype, Element(self.name, index.ravel(self.shape)))
 
 
 class Literal(Value):
     """The same number everywhere."""
 
-    def __init__(self, code: str, dtype: str, shape: Sequence[Extent] = ()) -> None:
+    def __init__(self, number: Expression, dtype: str, shape: Sequence[Extent] = ()) -> None:
         super().__init__(shape, dtype)
-        self.code = code
+        self.number = number
 
-    def emit(self, scope: "Scope", index: Index) -> str:
-        return self.code
+    def emit(self, scope: "Scope", index: Index) -> Expression:
+        return self.number
 
 
 class Coordinate(Value):
@@ -75,24 +75,31 @@ class Coordinate(Value):
 
     def __init__(self, shape: Sequence[Extent], axis: int, dtype: str = "int64") -> None:
         super().__init__(shape, dtype)
-        self._axis = axis
+        self.axis = axis
 
-    def emit(self, scope: "Scope", index: Index) -> str:
-        return f"{self.ctype}({index[self._axis]})"
+    def emit(self, scope: "Scope", index: Index) -> Expression:
+        return Cast(self.dtype, index[self.axis].bare)
 
 
 class Map(Value):
-    """A function of elements at the same index. `template` is C++ with {0}, {1}... in it."""
+    """A function of elements at the same index, as an expression of its arguments."""
 
     def __init__(
-        self, template: str, inputs: Sequence[Value], dtype: str, shape: Sequence[Extent]
+        self, function: Expression, inputs: Sequence[Value], dtype: str, shape: Sequence[Extent]
     ) -> None:
         super().__init__(shape, dtype, inputs)
-        self.template = template
+        self.function = function
 
-    def emit(self, scope: "Scope", index: Index) -> str:
+    @property
+    def is_cheap(self) -> bool:
+        """Whether it costs no more than a few instructions."""
+        return not any(
+            isinstance(node, Apply) and node.operator.is_costly for node in self.function.nodes()
+        )
+
+    def emit(self, scope: "Scope", index: Index) -> Expression:
         arguments = [scope.value(value, index) for value in self.inputs]
-        return scope.define(self.ctype, self.template.format(*arguments))
+        return scope.define(self.dtype, filled(self.function, arguments))
 
 
 class View(Value):
@@ -110,7 +117,7 @@ class View(Value):
         self.in_order = in_order
         """Whether it has the same elements in the same order: stored, it is the same memory."""
 
-    def emit(self, scope: "Scope", index: Index) -> str:
+    def emit(self, scope: "Scope", index: Index) -> Expression:
         return scope.value(self.inputs[0], self.remap(index))
 
 
@@ -122,44 +129,48 @@ class Guarded(Value):
         source: Value,
         shape: Sequence[Extent],
         remap: Callable[[Index], Index],
-        condition: Callable[[Index], str],
-        otherwise: str,
+        condition: Callable[[Index], Expression | None],
+        otherwise: Expression,
     ) -> None:
         super().__init__(shape, source.dtype, (source,))
-        self._remap = remap
-        self._condition = condition
-        self._otherwise = otherwise
+        self.remap = remap
+        self.condition = condition
+        self.otherwise = otherwise
 
-    def emit(self, scope: "Scope", index: Index) -> str:
-        condition = self._condition(index)
-        if condition == "true":
-            return scope.value(self.inputs[0], self._remap(index))
+    def emit(self, scope: "Scope", index: Index) -> Expression:
+        condition = self.condition(index)
+        if condition is None:
+            return scope.value(self.inputs[0], self.remap(index))
         with scope.guarded(condition) as inner:
-            result = inner.value(self.inputs[0], self._remap(index))
-        return scope.define_guarded(self.ctype, inner, result, self._otherwise)
+            result = inner.value(self.inputs[0], self.remap(index))
+        return scope.define_guarded(self.dtype, inner, result, self.otherwise)
 
 
 class Joined(Value):
     """Several values one after the other along an axis."""
 
     def __init__(
-        self, parts: Sequence[Value], starts: Sequence[str], shape: Sequence[Extent], axis: int
+        self,
+        parts: Sequence[Value],
+        starts: Sequence[Expression],
+        shape: Sequence[Extent],
+        axis: int,
     ) -> None:
         super().__init__(shape, parts[0].dtype, parts)
         self.starts = tuple(starts)
         self.axis = axis
 
-    def emit(self, scope: "Scope", index: Index) -> str:
+    def emit(self, scope: "Scope", index: Index) -> Expression:
         place = index[self.axis]
         known = scope.part(self, place)
         if known is not None:
             return scope.value(self.inputs[known], self._inside(index, known))
-        name = scope.declare(self.ctype, "0")
+        name = scope.declare(self.dtype, Constant(0))
         for number, (part, start) in enumerate(zip(self.inputs, self.starts, strict=True)):
-            end = add(start, part.shape[self.axis].code)
-            conditions = [f"{atom(place)} >= {start}"] if number else []
-            conditions += [f"{atom(place)} < {end}"] if number < len(self.inputs) - 1 else []
-            with scope.guarded(" && ".join(conditions)) as inner:
+            end = add(start, size(part.shape[self.axis]))
+            conditions = [place >= start] if number else []
+            conditions += [place < end] if number < len(self.inputs) - 1 else []
+            with scope.guarded(both(*conditions)) as inner:
                 result = inner.value(part, self._inside(index, number))
             scope.assign_guarded(name, inner, result)
         return name
@@ -179,17 +190,17 @@ class Lookup(Value):
         source: Value,
         places: Sequence[Value],
         shape: Sequence[Extent],
-        remap: Callable[[Index, list[str]], Index],
+        remap: Callable[[Index, list[Expression]], Index],
         place_index: Callable[[Index], Index] = lambda index: index,
     ) -> None:
         super().__init__(shape, source.dtype, (source, *places))
-        self._remap = remap
-        self._place_index = place_index
+        self.remap = remap
+        self.place_index = place_index
 
-    def emit(self, scope: "Scope", index: Index) -> str:
+    def emit(self, scope: "Scope", index: Index) -> Expression:
         source, *places = self.inputs
-        at = [scope.value(place, self._place_index(index)) for place in places]
-        return scope.value(source, self._remap(index, at))
+        at = [scope.value(place, self.place_index(index)) for place in places]
+        return scope.value(source, self.remap(index, at))
 
 
 class Reduce(Value):
@@ -218,12 +229,12 @@ class Reduce(Value):
         """Whether the fold runs along memory."""
         return not self.window and len(self.inputs[0].shape) - 1 in self.axes
 
-    def source_index(self, index: Index, folded: Sequence[str]) -> Index:
+    def source_index(self, index: Index, folded: Sequence[Plain]) -> Index:
         kept, gone = iter(index.parts), iter(folded)
         rank = len(self.inputs[0].shape)
         return Index([next(gone) if axis in self.axes else next(kept) for axis in range(rank)])
 
-    def emit(self, scope: "Scope", index: Index) -> str:
+    def emit(self, scope: "Scope", index: Index) -> Expression:
         return scope.fold(self, index)
 
 
@@ -248,14 +259,14 @@ class Scan(Value):
         self.axis = axis
         self.op = op
 
-    def emit(self, scope: "Scope", index: Index) -> str:
+    def emit(self, scope: "Scope", index: Index) -> Expression:
         return scope.running(self, index)
 
 
 class Apart(Value):
     """A value that only a kernel of its own can make."""
 
-    def emit(self, scope: "Scope", index: Index) -> str:
+    def emit(self, scope: "Scope", index: Index) -> Expression:
         return scope.apart(self)
 
 
@@ -267,7 +278,7 @@ class Scatter(Apart):
         base: Value,
         update: Value,
         places: Sequence[Value],
-        target: Callable[[Index, list[str]], Index],
+        target: Callable[[Index, list[Expression]], Index],
         place_index: Callable[[Index], Index] = lambda index: index,
         op: str = "set",
     ) -> None:
@@ -306,7 +317,7 @@ class Attention(Value):
         self.causal = causal
         self.scale = scale
 
-    def emit(self, scope: "Scope", index: Index) -> str:
+    def emit(self, scope: "Scope", index: Index) -> Expression:
         return scope.unfit(self)
 
 
@@ -323,7 +334,7 @@ class Contract(Value):
         super().__init__(shape, left.dtype, (left, right))
         self.form = form
 
-    def emit(self, scope: "Scope", index: Index) -> str:
+    def emit(self, scope: "Scope", index: Index) -> Expression:
         return scope.contracted(self)
 
 
@@ -337,9 +348,9 @@ class ContractForm:
         depth: Extent,
         lines: Extent,
         columns: Extent,
-        left: Callable[[str, str, str], Index],
-        right: Callable[[str, str, str, str], Index],
-        out: Callable[[str, str, str, str], Index],
+        left: Callable[[Plain, Plain, Plain], Index],
+        right: Callable[[Plain, Plain, Plain, Plain], Index],
+        out: Callable[[Plain, Plain, Plain, Plain], Index],
         left_along: str,
         right_along: str,
         copies: str = "1",
@@ -366,7 +377,3 @@ class Window(NamedTuple):
     """Sizes of the output along the window's axes."""
     channels: int
     """Of one group."""
-
-
-def offset(index: str, factor: int | str, shift: str = "0") -> str:
-    return add(mul(index, str(factor)), shift)

@@ -1,8 +1,8 @@
 """Tensors that are neither inputs nor state: part of the program."""
 
 from kernelmill.generators.composer.graph import Graph
+from kernelmill.generators.composer.ir.cpp import CTYPES, cpp
 from kernelmill.generators.composer.lowering.registry import literal
-from kernelmill.generators.composer.values import CTYPES
 
 
 def constant_lines(graph: Graph) -> list[str]:
@@ -10,6 +10,6 @@ def constant_lines(graph: Graph) -> list[str]:
     for source in graph.sources:
         if source.origin == "constant":
             ctype, values = CTYPES[source.kind.dtype], source.values or (0,)
-            numbers = ", ".join(literal(value, source.kind.dtype) for value in values)
+            numbers = ", ".join(cpp(literal(value, source.kind.dtype)) for value in values)
             lines.append(f"const {ctype} in_{source.name}[] = {{{numbers}}};")
     return [*lines, ""] if lines else []

@@ -1,12 +1,30 @@
 """Contractions: operands as small functions, what follows them fused into the store."""
 
-import re
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.scope import Scope, Unfit
-from kernelmill.generators.composer.index import Index, add, mul
+from kernelmill.generators.composer.index import ZERO, Index, add, div, mod, mul
+from kernelmill.generators.composer.ir.cpp import cpp
+from kernelmill.generators.composer.ir.expressions import (
+    Apply,
+    Element,
+    Expression,
+    Plain,
+    Variable,
+    applies,
+)
+from kernelmill.generators.composer.ir.loops import (
+    Assign,
+    Block,
+    Return,
+    Statement,
+    Statements,
+    Vectors,
+)
+from kernelmill.generators.composer.ir.operators import Operator
+from kernelmill.generators.composer.ir.sizes import size
 from kernelmill.generators.composer.values import (
     Buffer,
     Contract,
@@ -43,10 +61,10 @@ class _Blocking(NamedTuple):
 
 def emit_contraction(
     contract: Contract, result: Value, target: Buffer, plan: Plan, stored: dict[int, Buffer]
-) -> list[str]:
+) -> list[Statement]:
     """The C++ of one contraction whose finished sums become elements of `result`."""
     lines = _Blocked(contract, plan, stored).lines(result, target)
-    return ["{", *(f"  {line}" for line in lines), "}"]
+    return [Block("{", lines)]
 
 
 class Emission(ABC):
@@ -61,20 +79,21 @@ class Emission(ABC):
 
     def _operand(
         self, name: str, number: int, index: Index, parameters: str, before: str = ""
-    ) -> list[str]:
+    ) -> list[Statement]:
         value = self._inputs[number]
         self._demand_cheap(value)
         scope = Scope(stored=self._stored)
         result = scope.value(value, index)
-        body = " ".join([before, *scope.lines, f"return {result};"]).strip()
-        return [f"const auto {name} = [=]({parameters}) -> float {{ {body} }};"]
+        first = [before] if before else []
+        head = f"const auto {name} = [=]({parameters}) -> float {{"
+        return [Block(head, [*first, *scope.lines, Return(result)], "};", in_line=True)]
 
     def _demand_cheap(self, value: Value) -> None:
         """An operand is looked at more than once: what costs something is computed before."""
         value = self._beneath(value)
         if isinstance(value, Buffer | Literal):
             return
-        simple = isinstance(value, Map) and "km::" not in value.template and bool(self._plan.fuse)
+        simple = isinstance(value, Map) and value.is_cheap and bool(self._plan.fuse)
         if not simple or not all(
             isinstance(self._beneath(source), Buffer | Literal) for source in value.inputs
         ):
@@ -86,7 +105,7 @@ class Emission(ABC):
             value = value.inputs[0]
         return self._stored.get(id(value), value)
 
-    def _image(self, window: Window) -> tuple[list[str], str]:
+    def _image(self, window: Window) -> tuple[list[Statement], str]:
         """A padded copy of the image, in which every tap is a plain offset; and the operand."""
         form = self._form
         axes = [
@@ -96,7 +115,7 @@ class Emission(ABC):
             )
         ]
         axes = ["{}"] * (3 - len(axes)) + axes
-        lines = [
+        lines: list[Statement] = [
             f"const km::Window window{{{window.channels}, {', '.join(axes)}}};",
             f"const km::Shape shape = window.shape({form.batch.code}, {form.rows.code});",
             "const km::Taps taps(window);",
@@ -112,7 +131,7 @@ class Emission(ABC):
             right = f"km::direct(image, taps.offset, {outputs})"
         return [*lines, *self._padded(window)], right
 
-    def _padded(self, window: Window) -> list[str]:
+    def _padded(self, window: Window) -> list[Statement]:
         """`image(b)`: the memory that item b's window slides over."""
         source = self._stored.get(id(window.source), window.source)
         untouched = all(m.kernel == m.stride == m.up == 1 and m.pad == 0 for m in window.moves)
@@ -120,42 +139,42 @@ class Emission(ABC):
             return [
                 f"const auto image = [=](long b) {{ return {source.name} + b * window.image(); }};"
             ]
-        group = "0" if window.groups == 1 else f"b % {window.groups}"
-        picture = "b" if window.groups == 1 else f"b / {window.groups}"
-        place = [picture, add(mul(group, str(window.channels)), "channel")]
+        group: Plain = 0 if window.groups == 1 else mod("b", window.groups)
+        picture: Plain = "b" if window.groups == 1 else div("b", window.groups)
+        place = [picture, add(mul(group, window.channels), "channel")]
         scope = Scope(stored=self._stored)
         element = scope.value(source, Index([*place, *"zyx"[-len(window.moves) :]]))
-        body = " ".join([*scope.lines, f"return {element};"])
-        return self._images(body)
+        return self._images([*scope.lines, Return(element)])
 
     @abstractmethod
-    def _images(self, element: str) -> list[str]:
+    def _images(self, element: Statements) -> list[Statement]:
         """`image(b)`, padded copies; `element`: how a sample at (b, channel, z, y, x) is made."""
 
-    def _store(self, result: Value, target: Buffer) -> list[str]:
+    def _store(self, result: Value, target: Buffer) -> list[Statement]:
         if result is self._contract and self._is_straight():
-            at = f"{target.name} + {self._form.out('b', 'm', '0', 'c').ravel(target.shape)}"
+            place = cpp(self._form.out("b", "m", 0, "c").ravel(target.shape))
+            at = f"{target.name} + {place}"
             place_of = "long b, long m, long c"
             return [f"const auto store = km::straight([=]({place_of}) {{ return {at}; }});"]
         root = Scope(stored=self._stored)
         root.contraction = self._contract
         body = root.child("v")
-        index = self._form.out("b", "m", "r", "c0 + v")
+        index = self._form.out("b", "m", "r", add("c0", "v"))
         body.names.add("sum")
         body.lines.append("const float sum = sums[v];")
         element = body.value(result, index)
-        body.lines.append(f"{target.name}[{index.ravel(target.shape)}] = {element};")
-        root.loop("for (long v = 0; v < count; ++v)", body, "#pragma omp simd simdlen(16)")
+        body.lines.append(Assign(Element(target.name, index.ravel(target.shape)), element))
+        root.loop("v", "count", body, vectors=Vectors(16))
         parameters = "long b, long m, long r, long c0, long count, const float* sums"
         head = f"const auto store = [=]({parameters}) {{"
-        return [head, *(f"  {line}" for line in root.lines), "};"]
+        return [Block(head, root.lines, "};")]
 
     def _is_straight(self) -> bool:
         """Whether a tile of sums has its shape in the result as well."""
         form = self._form
         in_lines = form.lines.code != "1" or form.window is not None
         wide = form.columns.value >= _NARROW
-        return wide and not in_lines and _separable(form.out("b", "m", "0", "c"), "m")
+        return wide and not in_lines and _separable(form.out("b", "m", 0, "c"), "m")
 
 
 class _Blocked(Emission):
@@ -166,7 +185,7 @@ class _Blocked(Emission):
         self._symmetric = False
         """Whether half of the result is a copy of the other half."""
 
-    def lines(self, result: Value, target: Buffer) -> list[str]:
+    def lines(self, result: Value, target: Buffer) -> list[Statement]:
         form, window = self._form, self._form.window
         if window is not None and self._plan.operand != "packed":
             lines, right = self._image(window)
@@ -193,7 +212,7 @@ class _Blocked(Emission):
             lines.append(f"km::mirror({target.name}, {form.rows.code});")
         return lines
 
-    def _with_left_in_place(self, call: str, right: str) -> list[str]:
+    def _with_left_in_place(self, call: str, right: str) -> list[Statement]:
         """With all sizes known, a plain left operand need not be packed: strides are constants."""
         form = self._form
         plain = isinstance(self._beneath(self._inputs[0]), Buffer)
@@ -202,8 +221,8 @@ class _Blocked(Emission):
         rows = self._blocking("direct" in right).rows
         function = self._function(right, last=f"({form.rows.code}) % {rows}")
         other = f"{function}(shape, km::in_place(left), {right}, store);"
-        texts = " ".join(e.code for e in (form.batch, form.rows, form.depth, form.columns))
-        symbols = sorted(set(re.findall(r"\bs\d+\b", texts)))
+        extents = (form.batch, form.rows, form.depth, form.columns)
+        symbols = sorted(frozenset().union(*(size(extent).names for extent in extents)))
         if not symbols:
             return [other]
         known = " && ".join(f"fixed_{symbol} >= 0" for symbol in symbols)
@@ -215,7 +234,7 @@ class _Blocked(Emission):
         large = form.batch.code == "1" and form.lines.code == "1" and form.rows.value > _NARROW
         if not large or form.window is not None or plan.split != "auto":
             return False
-        indices = form.left("b", "m", "k"), form.right("b", "k", "0", "m")
+        indices = form.left("b", "m", "k"), form.right("b", "k", 0, "m")
         left, right = map(self._origin, self._inputs, indices)
         return left == right
 
@@ -226,7 +245,7 @@ class _Blocked(Emission):
             value = value.inputs[0]
         return id(value), index
 
-    def _in_place(self) -> list[str]:
+    def _in_place(self) -> list[Statement]:
         """A right operand that lies in memory as it is needed; empty where it does not pay."""
         form, plan = self._form, self._plan
         wanted = plan.operand == "direct" or (
@@ -236,40 +255,40 @@ class _Blocked(Emission):
         if not wanted or form.right_along != "other" or form.lines.code != "1":
             return []
         value = self._inputs[1]
-        first, depth = form.right("b", "0", "0", "0"), form.right("0", "k", "0", "0")
-        every = form.right("b", "k", "0", "c")
+        first, depth = form.right("b", 0, 0, 0), form.right(0, "k", 0, 0)
+        every = form.right("b", "k", 0, "c")
         value = self._stored.get(id(value), value)
         while isinstance(value, View):
             first, depth, every = value.remap(first), value.remap(depth), value.remap(every)
             value = self._stored.get(id(value.inputs[0]), value.inputs[0])
         if not isinstance(value, Buffer) or value.dtype != "float32" or not _separable(every, "k"):
             return []
-        count, step = form.depth.code, depth.ravel(value.shape)
-        start = f"{value.name} + {first.ravel(value.shape)}"
+        count, step = form.depth.code, cpp(depth.ravel(value.shape))
+        start = f"{value.name} + {cpp(first.ravel(value.shape))}"
         return [
             f"const km::Memory<long> offsets({count});",
             f"for (long k = 0; k < {count}; ++k) offsets[k] = {step};",
             f"const auto base = [=](long b) {{ return {start}; }};",
         ]
 
-    def _images(self, element: str) -> list[str]:
+    def _images(self, element: Statements) -> list[Statement]:
         place = "long channel, long z, long y, long x"
         if self._split() == "batch":
+            head = f"const auto element = [=]({place}) -> float {{"
+            own: list[Statement] = [
+                "float* own = images + omp_get_thread_num() * window.image();",
+                Block(head, element, "};", in_line=True),
+                "km::pad_copy(window, element, own);",
+                "return own;",
+            ]
             return [
                 "const km::Memory<float> images(omp_get_max_threads() * window.image());",
-                "const auto image = [&](long b) {",
-                "  float* own = images + omp_get_thread_num() * window.image();",
-                f"  const auto element = [=]({place}) -> float {{ {element} }};",
-                "  km::pad_copy(window, element, own);",
-                "  return own;",
-                "};",
+                Block("const auto image = [&](long b) {", own, "};"),
             ]
         batch = self._form.batch.code
         return [
             f"const km::Memory<float> images({batch} * window.image());",
-            f"const auto element = [=](long b, {place}) -> float {{",
-            f"  {element}",
-            "};",
+            Block(f"const auto element = [=](long b, {place}) -> float {{", element, "};"),
             f"km::pad_copy_all(window, {batch}, element, images);",
             "const auto image = [&](long b) { return images + b * window.image(); };",
         ]
@@ -329,8 +348,16 @@ class _Blocked(Emission):
 
 def _separable(index: Index, name: str) -> bool:
     """Whether the address is a sum of one for b, one for `name`, and c itself."""
-    *outer, last = index.parts or ("",)
-    moving = [part for part in index.parts if re.search(rf"\b[{name}c]\b", part)]
-    linear = not any(re.search(r"[/%]", part) for part in moving)
-    moves = last == "c" or (last.endswith(" + c") and not re.search(r"\bc\b", last[:-4]))
-    return linear and moves and not any(re.search(r"\bc\b", part) for part in outer)
+    *outer, last = index.parts or (ZERO,)
+    moving = [part for part in index.parts if part.names & {name, "c"}]
+    linear = not any(applies(part, Operator.DIV, Operator.MOD) for part in moving)
+    return linear and ends_with(last, "c") and not any("c" in part.names for part in outer)
+
+
+def ends_with(place: Expression, name: str) -> bool:
+    """Whether a step of this index is one element."""
+    place = place.bare
+    if not isinstance(place, Apply) or place.operator is not Operator.ADD:
+        return place == Variable(name)
+    rest, last = place.operands
+    return last == Variable(name) and name not in rest.names

@@ -1,13 +1,41 @@
 """Folds inside a loop nest: reductions and running folds, plain or a vector of them at a time."""
 
-import re
+from dataclasses import replace
 from itertools import product as cartesian
 from typing import NamedTuple
 
 from kernelmill.generators.composer.decisions import SERIAL_BELOW, Plan
 from kernelmill.generators.composer.emit.scope import Part, Scope, Unfit
 from kernelmill.generators.composer.graph import Extent
-from kernelmill.generators.composer.index import Index, add, atom, mul, product, sub
+from kernelmill.generators.composer.index import ZERO, Index, add, mul, product, sub
+from kernelmill.generators.composer.ir.cpp import cpp
+from kernelmill.generators.composer.ir.expressions import (
+    INDEX,
+    Apply,
+    Argument,
+    Cast,
+    Element,
+    Expression,
+    Variable,
+    apply,
+    expression,
+    filled,
+    select,
+)
+from kernelmill.generators.composer.ir.loops import (
+    Assign,
+    Block,
+    If,
+    Loop,
+    Reduction,
+    Statement,
+    Statements,
+    Threads,
+    Vectors,
+    has_loop,
+)
+from kernelmill.generators.composer.ir.operators import Operator
+from kernelmill.generators.composer.ir.sizes import size
 from kernelmill.generators.composer.values import Map, Reduce, Scan
 
 _MOST_NESTED = 2
@@ -16,6 +44,8 @@ _FEW = 8
 """Elements that are folded one by one, without a loop."""
 _LANE_BLOCK = 128
 """Elements that a lane sums in single precision before they join a sum in double."""
+_MOST_UNROLLED = 16
+"""Taps of a window that are folded without a loop."""
 _BLOCK = 2048
 """Elements summed in single precision before they join a sum in double."""
 
@@ -24,26 +54,41 @@ class Fold(NamedTuple):
     """How two partial results become one."""
 
     start: str
-    combine: str
-    """With {0} and {1}."""
+    combine: Expression
+    """Of what was folded so far, and what comes."""
     simd: str
     """What OpenMP calls it; empty where it knows no such reduction."""
-    without_nan: str = ""
-    """The combination in a reduction of OpenMP, which loses NaN; empty where it is the same."""
+    without_nan: Expression | None = None
+    """The combination in a reduction of OpenMP, which loses NaN; None where it is the same."""
+
+    @property
+    def operator(self) -> Operator:
+        assert isinstance(self.combine, Apply)
+        return self.combine.operator
+
+    def combined(self, so_far: Expression, element: Expression) -> Expression:
+        return filled(self.combine, [so_far, element])
+
+
+_SO_FAR, _NEXT = Argument(0), Argument(1)
+_WHOLE = Cast("int", _NEXT)
+
+
+def _extreme(start: str, operator: Operator, simd: str) -> Fold:
+    further, invalid = apply(operator, _NEXT, _SO_FAR), apply(Operator.NE, _NEXT, _NEXT)
+    taken = apply(Operator.BIT_OR, further, invalid)
+    without_nan = select(further, _NEXT, _SO_FAR)
+    return Fold(start, select(taken, _NEXT, _SO_FAR), simd, without_nan)
 
 
 FOLDS = {
-    "sum": Fold("0", "{0} + {1}", "+"),
-    "prod": Fold("1", "{0} * {1}", "*"),
-    "max": Fold(
-        "-km::infinity", "({1} > {0}) | ({1} != {1}) ? {1} : {0}", "max", "{1} > {0} ? {1} : {0}"
-    ),
-    "min": Fold(
-        "km::infinity", "({1} < {0}) | ({1} != {1}) ? {1} : {0}", "min", "{1} < {0} ? {1} : {0}"
-    ),
-    "any": Fold("0", "{0} | int({1})", "|"),
-    "all": Fold("1", "{0} & int({1})", "&"),
-    "logaddexp": Fold("-km::infinity", "km::logaddexp::combine({0}, {1})", ""),
+    "sum": Fold("0", _SO_FAR + _NEXT, "+"),
+    "prod": Fold("1", _SO_FAR * _NEXT, "*"),
+    "max": _extreme("-km::infinity", Operator.GT, "max"),
+    "min": _extreme("km::infinity", Operator.LT, "min"),
+    "any": Fold("0", apply(Operator.BIT_OR, _SO_FAR, _WHOLE), "|"),
+    "all": Fold("1", apply(Operator.BIT_AND, _SO_FAR, _WHOLE), "&"),
+    "logaddexp": Fold("-km::infinity", apply(Operator.LOGADDEXP, _SO_FAR, _NEXT), ""),
 }
 _FLOATS = ("float", "double")
 _INTEGER_START = {"max": "lowest", "min": "max"}
@@ -62,26 +107,22 @@ class _Total(NamedTuple):
     found_nan: str
     """Whether any element was NaN; empty where that does not matter."""
 
-    def reductions(self, simd: str) -> str:
-        """The clauses of OpenMP."""
-        clause = f"reduction({simd}:{self.name})"
-        return f"{clause} reduction(|:{self.found_nan})" if self.found_nan else clause
+    def reductions(self, op: str) -> tuple[Reduction, ...]:
+        nan = (Reduction("|", self.found_nan),) if self.found_nan else ()
+        return (Reduction(op, self.name), *nan)
 
 
 class _Run(NamedTuple):
     """A stretch of the innermost loop of a fold, its body, and the element that it folds."""
 
-    start: str
+    start: Expression
     extent: Extent
     body: Scope
-    element: str
+    element: Expression
 
     @property
-    def end(self) -> str:
-        return add(self.start, self.extent.code)
-
-    def head(self, name: str) -> str:
-        return f"for (long {name} = {self.start}; {name} < {self.end}; ++{name})"
+    def end(self) -> Expression:
+        return add(self.start, size(self.extent))
 
 
 class Folding:
@@ -109,8 +150,8 @@ class Folding:
         self._work = 0
         """Elements of the largest fold inside the one being written."""
 
-    def fold(self, scope: Scope, value: Reduce, index: Index) -> str:
-        in_lane = self._lane and any(self._lane in part for part in index.parts)
+    def fold(self, scope: Scope, value: Reduce, index: Index) -> Expression:
+        in_lane = bool(self._lane) and self._lane in index.names
         if in_lane and not self._tile:
             raise Unfit(value)
         if scope.folds and not value.window and _repeated(scope, index):
@@ -127,11 +168,11 @@ class Folding:
             return self._fold_few(scope, value, index)
         return self._fold_one(scope, value, index)
 
-    def running(self, scope: Scope, value: Scan, index: Index) -> str:
+    def running(self, scope: Scope, value: Scan, index: Index) -> Expression:
         """The running fold up to here; its axis must be a loop of the nest."""
         place = index[value.axis]
         home = scope
-        while home.parent is not None and place not in home.variables:
+        while home.parent is not None and not place.names.intersection(home.variables):
             home = home.parent
         if home.parent is None or self._depends_inside(scope, home, value, index):
             raise Unfit(value)
@@ -144,14 +185,14 @@ class Folding:
         if self._lane and home is not scope and scope.lane:
             width = self._plan.lanes
             home.parent.lines.append(f"{ctype} {name}[{width}];")
-            home.parent.lines.append(f"for (long v = 0; v < {width}; ++v) {name}[v] = {start};")
-            current = f"{name}[{self._lane}]"
+            home.parent.lines.append(_for_each("v", width, f"{name}[v] = {start};"))
+            current: Expression = Element(name, Variable(self._lane))
         else:
             home.parent.lines.append(f"{ctype} {name} = {start};")
-            current = name
+            current = Variable(name)
         element = scope.value(value.inputs[0], index)
-        scope.lines.append(f"{current} = {fold.combine.format(current, element)};")
-        return scope.define(value.ctype, current)
+        scope.lines.append(_grown(fold, current, element))
+        return scope.define(value.dtype, current)
 
     def _depends_inside(self, scope: Scope, home: Scope, value: Scan, index: Index) -> bool:
         """Whether there are several scans, which take turns inside the loop of their axis."""
@@ -160,9 +201,9 @@ class Folding:
             inside |= scope.names - {self._lane}
             scope = scope.parent
         others = [part for axis, part in enumerate(index.parts) if axis != value.axis]
-        return any(name in re.findall(r"\w+", part) for part in others for name in inside)
+        return any(part.names & inside for part in others)
 
-    def _fold_one(self, scope: Scope, value: Reduce, index: Index) -> str:
+    def _fold_one(self, scope: Scope, value: Reduce, index: Index) -> Expression:
         source, fold = value.inputs[0], FOLDS[value.op]
         accumulator = self._accumulator(value)
         total = scope.fresh("r")
@@ -178,10 +219,10 @@ class Folding:
         loop = self._innermost(scope, value, index, names, _Total(total, found_nan))
         for name, extent in reversed(list(zip(names, extents, strict=True))[:-1]):
             wrapped = scope.child()
-            wrapped.loop(f"for (long {name} = 0; {name} < {extent.code}; ++{name})", loop)
+            wrapped.loop(name, extent.code, loop)
             loop = wrapped
         if self._parallel and not scope.folds and self._work > SERIAL_BELOW:
-            _share(loop.lines, _Total(total, found_nan).reductions(fold.simd))
+            loop.lines = _shared(loop.lines, _Total(total, found_nan).reductions(fold.simd))
         self._work = max(self._work, outside)
         scope.lines += loop.lines
         if found_nan:
@@ -189,19 +230,16 @@ class Folding:
         if scope.wide and accumulator == "double":
             scope.doubles.add(total)
         elif accumulator != value.ctype:
-            return scope.define(value.ctype, f"{value.ctype}({total})")
-        return total
+            return scope.define(value.dtype, Cast(value.dtype, Variable(total)))
+        return Variable(total)
 
-    def _fold_few(self, scope: Scope, value: Reduce, index: Index) -> str:
+    def _fold_few(self, scope: Scope, value: Reduce, index: Index) -> Expression:
         """Without a loop, so that the loop around it is vectorised instead."""
         source, fold = value.inputs[0], FOLDS[value.op]
         taps = cartesian(*(range(source.shape[axis].value) for axis in value.axes))
-        total, *others = (
-            scope.value(source, value.source_index(index, [str(place) for place in tap]))
-            for tap in taps
-        )
+        total, *others = (scope.value(source, value.source_index(index, tap)) for tap in taps)
         for other in others:
-            total = scope.define(value.ctype, fold.combine.format(total, other))
+            total = scope.define(value.dtype, fold.combined(total, other))
         return total
 
     def _innermost(
@@ -214,7 +252,7 @@ class Folding:
         if self._worth_keeping(value):
             row = scope.keep(source, place, last, extent.code)
             for run in runs:
-                run.body.lines.append(f"{row}[{last}] = {run.element};")
+                run.body.lines.append(Assign(Element(row, Variable(last)), run.element))
         loop = scope.child()
         for run in runs:
             self._add_loop(loop, value, last, run, total)
@@ -222,7 +260,7 @@ class Folding:
 
     def _runs(self, scope: Scope, value: Reduce, place: Index, names: list[str]) -> list[_Run]:
         extent = value.inputs[0].shape[value.axes[-1]]
-        whole = _Run("0", extent, *self._body(scope, value, place, names))
+        whole = _Run(ZERO, extent, *self._body(scope, value, place, names))
         joined = whole.body.joined.get(names[-1])
         if joined is None or self._parallel:
             return [whole]
@@ -241,7 +279,7 @@ class Folding:
         names: list[str],
         parts: dict[str, Part] | None = None,
         wide: bool = False,
-    ) -> tuple[Scope, str]:
+    ) -> tuple[Scope, Expression]:
         """The body of the innermost loop, and the element that it folds. A fold of folds computes
         what is between them in double: there is little of it, and differences of sums may cancel.
         """
@@ -258,15 +296,18 @@ class Folding:
         fold, nested = FOLDS[value.op], _is_nested(run.body)
         if self._blocked(value) and not nested and not loop.wide:
             part = loop.fresh("p")
-            run.body.lines.append(f"{part} = {fold.combine.format(part, run.element)};")
-            loop.lines += _row_in_blocks(name, run, part, total.name)
+            run.body.lines.append(_grown(fold, Variable(part), run.element))
+            loop.lines.append(_row_in_blocks(name, run, part, total.name))
             return
         combine = fold.without_nan or fold.combine
-        run.body.lines.append(f"{total.name} = {combine.format(total.name, run.element)};")
+        run.body.lines.append(
+            _grown(fold._replace(combine=combine), Variable(total.name), run.element)
+        )
         if total.found_nan:
-            run.body.lines.append(f"{total.found_nan} |= {run.element} != {run.element};")
-        simd = f"#pragma omp simd simdlen(16) {total.reductions(fold.simd)}"
-        loop.loop(run.head(name), run.body, simd if fold.simd and not nested else "")
+            invalid = cpp(apply(Operator.NE, run.element, run.element))
+            run.body.lines.append(f"{total.found_nan} |= {invalid};")
+        demanded = Vectors(16, total.reductions(fold.simd)) if fold.simd and not nested else None
+        loop.loop(name, cpp(run.end), run.body, start=cpp(run.start), vectors=demanded)
 
     def _blocked(self, value: Reduce) -> bool:
         """Whether a sum of floats goes in blocks, where it is long and fast."""
@@ -278,7 +319,7 @@ class Folding:
         source = value.inputs[0]
         single = len(value.axes) == 1 and value.contiguous and not self._parallel
         folded = isinstance(source, Reduce) and self._accumulator(source) == source.ctype
-        computed = folded or (isinstance(source, Map) and "km::" in source.template)
+        computed = folded or (isinstance(source, Map) and not source.is_cheap)
         return single and computed and id(source) in self._shared and bool(self._plan.keep_rows)
 
     def _accumulator(self, value: Reduce) -> str:
@@ -287,7 +328,7 @@ class Folding:
         sums = value.op == "sum" and value.ctype == "float"
         return "double" if sums and self._plan.accumulate != "float" else value.ctype
 
-    def _fold_lanes(self, scope: Scope, value: Reduce, index: Index) -> str:
+    def _fold_lanes(self, scope: Scope, value: Reduce, index: Index) -> Expression:
         """One result for every lane of the tile: folds side by side, memory along the lanes."""
         source, fold, lane = value.inputs[0], FOLDS[value.op], self._lane
         name = scope.fresh("r")
@@ -296,9 +337,7 @@ class Folding:
         start = start_of(value.op, value.ctype)
         lanes = self._plan.lanes
         scope.lines.append(f"{ctype} {name}[{lanes}];")
-        scope.lines.append(
-            f"for (long {lane} = 0; {lane} < {lanes}; ++{lane}) {name}[{lane}] = {start};"
-        )
+        scope.lines.append(_for_each(lane, lanes, f"{name}[{lane}] = {start};"))
         extents = [source.shape[axis] for axis in value.axes]
         names = [scope.fresh("k") for _ in extents]
         for taken in names:
@@ -308,34 +347,33 @@ class Folding:
         body = Scope(between, (lane,), lane)
         body.folds += 1
         element = body.value(source, value.source_index(index, names))
-        body.lines.append(f"{name}[{lane}] = {fold.combine.format(f'{name}[{lane}]', element)};")
-        head = f"for (long {lane} = {first}; {lane} < {end}; ++{lane})"
-        between.loop(head, body, "#pragma omp simd")
+        body.lines.append(_grown(fold, Element(name, Variable(lane)), element))
+        between.loop(lane, cpp(end), body, start=cpp(first), vectors=Vectors())
         blocked = self._blocked_lanes(value)
         for n, extent in reversed(list(zip(names, extents, strict=True))[blocked:]):
             outer = scope.child()
-            outer.loop(f"for (long {n} = 0; {n} < {extent.code}; ++{n})", between)
+            outer.loop(n, extent.code, between)
             between = outer
         if blocked:
             between = self._lanes_in_blocks(scope, between, names[0], extents, name)
         scope.lines += between.lines
-        return f"{value.ctype}({name}[{lane}])" if wide else f"{name}[{lane}]"
+        result = Element(name, Variable(lane))
+        return Cast(value.dtype, result) if wide else result
 
-    def _fold_taps(self, scope: Scope, value: Reduce, index: Index) -> str:
+    def _fold_taps(self, scope: Scope, value: Reduce, index: Index) -> Expression:
         source, fold = value.inputs[0], FOLDS[value.op]
         name = scope.fresh("r")
         scope.lines.append(f"{value.ctype} {name} = {start_of(value.op, value.ctype)};")
         names = [f"k{scope.fresh('k')}" for _ in value.axes]
         body = scope.child(*names)
         element = body.value(source, value.source_index(index, names))
-        body.lines.append(f"{name} = {fold.combine.format(name, element)};")
+        body.lines.append(_grown(fold, Variable(name), element))
         for tap, axis in reversed(list(zip(names, value.axes, strict=True))):
             outer = scope.child()
-            head = f"for (long {tap} = 0; {tap} < {source.shape[axis].code}; ++{tap})"
-            outer.loop(head, body, "#pragma GCC unroll 16")
+            outer.loop(tap, source.shape[axis].code, body, unroll=_MOST_UNROLLED)
             body = outer
         scope.lines += body.lines
-        return name
+        return Variable(name)
 
     def _blocked_lanes(self, value: Reduce) -> bool:
         """A long sum in single precision loses digits: join the sums of blocks in double."""
@@ -349,43 +387,43 @@ class Folding:
         """The outermost loop of a fold in blocks: `part` keeps the sums of one, then all."""
         total, block, lane = scope.fresh("r"), f"b{name}", self._lane
         step = max(1, _LANE_BLOCK // product(extents[1:]).value)
-        each = f"for (long {lane} = 0; {lane} < {self._plan.lanes}; ++{lane})"
         scope.lines.append(f"double {total}[{self._plan.lanes}];")
-        scope.lines.append(f"{each} {total}[{lane}] = 0;")
+        lanes = self._plan.lanes
+        scope.lines.append(_for_each(lane, lanes, f"{total}[{lane}] = 0;"))
         inner = scope.child()
         end = f"std::min<long>({block} + {step}, {extents[0].code})"
-        inner.loop(f"for (long {name} = {block}; {name} < {end}; ++{name})", body)
+        inner.loop(name, end, body, start=block)
         inner.lines += [
-            f"{each} {total}[{lane}] += {part}[{lane}];",
-            f"{each} {part}[{lane}] = 0;",
+            _for_each(lane, lanes, f"{total}[{lane}] += {part}[{lane}];"),
+            _for_each(lane, lanes, f"{part}[{lane}] = 0;"),
         ]
         outer = scope.child()
-        outer.loop(f"for (long {block} = 0; {block} < {extents[0].code}; {block} += {step})", inner)
-        outer.lines.append(f"{each} {part}[{lane}] = float({total}[{lane}]);")
+        outer.loop(block, extents[0].code, inner, step=step)
+        outer.lines.append(_for_each(lane, lanes, f"{part}[{lane}] = float({total}[{lane}]);"))
         return outer
 
     def _window_bounds(
         self, scope: Scope, value: Reduce, index: Index, names: list[str]
-    ) -> tuple[str, str]:
+    ) -> tuple[Expression, Expression]:
         """Leave out what lies outside of the input: it would not change the fold."""
-        start, end = self._first, self._tile
+        start, end = expression(self._first), expression(self._tile)
         for slide in value.slides:
-            tap, place, size = names[slide.tap], index[slide.place], slide.size.code
-            shift = sub(mul(tap, str(slide.dilation)), str(slide.pad))
-            if self._lane in place.split():
-                first = place.removesuffix(f" + {self._lane}")
-                origin = scope.define("long", add(mul(first, str(slide.stride)), shift))
-                step = slide.stride
-                start = f"std::max<long>({self._first}, km::ceildiv(-{origin}, {step}))"
-                start = scope.define("long", start)
-                end = f"std::min<long>({self._tile}, km::ceildiv({atom(size)} - {origin}, {step}))"
-                end = scope.define("long", end)
+            tap, place, along = names[slide.tap], index[slide.place].bare, size(slide.size)
+            shift = sub(mul(tap, slide.dilation), slide.pad)
+            if self._lane in place.names:
+                first = place.operands[0] if isinstance(place, Apply) else place
+                origin = scope.define(INDEX, add(mul(first, slide.stride), shift))
+                before = apply(Operator.CEIL_DIV, -origin, slide.stride)
+                start = scope.define(INDEX, apply(Operator.PLACE_MAX, self._first, before))
+                behind = apply(Operator.CEIL_DIV, sub(along, origin), slide.stride)
+                end = scope.define(INDEX, apply(Operator.PLACE_MIN, self._tile, behind))
             else:
-                here = scope.define("long", add(mul(place, str(slide.stride)), shift))
-                scope.lines.append(f"if ({here} < 0 || {here} >= {size}) continue;")
+                here = scope.define(INDEX, add(mul(place, slide.stride), shift))
+                outside = apply(Operator.OR, here < 0, here >= along)
+                scope.lines.append(If(outside, ["continue;"]))
         return start, end
 
-    def _find(self, scope: Scope, value: Reduce, index: Index) -> str:
+    def _find(self, scope: Scope, value: Reduce, index: Index) -> Expression:
         """The first place of the greatest (or least) element: the element first, then its place."""
         source = value.inputs[0]
         best = Reduce(source, value.axes, value.op.removeprefix("arg"), source.dtype)
@@ -396,49 +434,44 @@ class Folding:
         scope.lines.append(f"int64_t {place} = {source.shape[axis].code};")
         body = scope.child(name)
         element = body.value(source, value.source_index(index, [name]))
-        found = f"(({element} == {extreme}) | ({element} != {element}))"  # NaN is found first
-        body.lines.append(f"{place} = {found} && {name} < {place} ? {name} : {place};")
-        head = f"for (long {name} = 0; {name} < {source.shape[axis].code}; ++{name})"
-        scope.loop(head, body, f"#pragma omp simd reduction(min:{place})")
-        return place
+        same, invalid = apply(Operator.EQ, element, extreme), apply(Operator.NE, element, element)
+        found = apply(Operator.BIT_OR, same, invalid)  # NaN is found first
+        earlier = apply(Operator.AND, found, Variable(name) < place)
+        body.lines.append(Assign(Variable(place), select(earlier, name, place)))
+        vectors = Vectors(reductions=(Reduction("min", place),))
+        scope.loop(name, source.shape[axis].code, body, vectors=vectors)
+        return Variable(place)
 
 
-def _share(lines: list[str], clause: str) -> None:
-    """Divide the loop that begins these lines among the threads."""
-    simd = "#pragma omp simd"
-    if lines[0].startswith(simd):
-        lines[0] = lines[0].replace(simd, "#pragma omp parallel for simd")
-    else:
-        lines.insert(0, f"#pragma omp parallel for {clause}")
+def _grown(fold: Fold, total: Expression, element: Expression) -> Assign:
+    """The statement that folds one more element."""
+    return Assign(total, fold.combined(total, element))
 
 
-def _row_in_blocks(name: str, run: _Run, part: str, total: str) -> list[str]:
+def _for_each(variable: str, count: int, statement: str) -> Loop:
+    """A small loop of one statement."""
+    return Loop(variable, str(count), [statement], in_line=True)
+
+
+def _shared(lines: Statements, reductions: tuple[Reduction, ...]) -> list[Statement]:
+    """The same with its first loop divided among the threads."""
+    first, *others = lines
+    if not isinstance(first, Loop):
+        return [first, *others]
+    return [replace(first, threads=Threads(reductions=reductions, schedule="")), *others]
+
+
+def _row_in_blocks(name: str, run: _Run, part: str, total: str) -> Block | Loop:
     """A loop that sums into `part`, which joins `total` now and then."""
-    pragma = f"#pragma omp simd simdlen(16) reduction(+:{part})"
-    inner = [f"  {line}" for line in run.body.lines]
+    vectors = Vectors(16, (Reduction("+", part),))
+    start, joined = f"float {part} = 0;", f"{total} += {part};"
     if run.extent.fixed and run.extent.value <= _BLOCK:
-        return [
-            "{",
-            f"  float {part} = 0;",
-            pragma,
-            f"  {run.head(name)} {{",
-            *inner,
-            "  }",
-            f"  {total} += {part};",
-            "}",
-        ]
+        row = Loop(name, cpp(run.end), run.body.lines, cpp(run.start), vectors=vectors)
+        return Block("{", [start, row, joined])
     block = f"b{name}"
-    return [
-        f"for (long {block} = {run.start}; {block} < {run.end}; {block} += {_BLOCK}) {{",
-        f"  float {part} = 0;",
-        f"  const long end = std::min<long>({block} + {_BLOCK}, {run.end});",
-        pragma,
-        f"  for (long {name} = {block}; {name} < end; ++{name}) {{",
-        *inner,
-        "  }",
-        f"  {total} += {part};",
-        "}",
-    ]
+    end = f"const long end = std::min<long>({block} + {_BLOCK}, {cpp(run.end)});"
+    row = Loop(name, "end", run.body.lines, block, vectors=vectors)
+    return Loop(block, cpp(run.end), [start, end, row, joined], cpp(run.start), _BLOCK)
 
 
 def _is_short(value: Reduce) -> bool:
@@ -448,11 +481,11 @@ def _is_short(value: Reduce) -> bool:
 
 
 def _is_nested(body: Scope) -> bool:
-    return any(line.lstrip().startswith("for ") for line in body.lines)
+    return has_loop(body.lines)
 
 
 def _repeated(scope: Scope, index: Index) -> bool:
     """Whether a fold inside of folds would be computed again and again: too deep inside, or the
     same for several elements of the fold around it."""
-    known = {name for part in index.parts for name in re.findall(r"\w+", part)}
-    return scope.folds >= _MOST_NESTED or not known.issuperset(set(scope.variables) - {scope.lane})
+    outside = set(scope.variables) - {scope.lane}
+    return scope.folds >= _MOST_NESTED or not index.names.issuperset(outside)

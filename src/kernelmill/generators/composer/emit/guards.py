@@ -1,12 +1,10 @@
 """Checks of a candidate's host code: a call that its kernels were not made for raises."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from kernelmill.generators.composer.graph import Graph, Source, Symbol
-
-_SIZE = re.compile(r"\bs\d+\b")
+from kernelmill.generators.composer.ir.sizes import read_size
 
 
 class Framework(NamedTuple):
@@ -90,8 +88,9 @@ class Guards:
     def conditions(self) -> list[str]:
         """Of sizes that must fit each other."""
         lines = []
-        for condition in map(self._host, self._graph.conditions):
-            used = sorted(set(_SIZE.findall(condition)))
+        for text in self._graph.conditions:
+            condition, names = self._host(text), read_size(text).names
+            used = sorted(names & self._graph.symbols.keys())
             sizes = ", ".join(f"{s} = {_place(self._graph.symbols[s])} = {{{s}}}" for s in used)
             lines.append(f"if not {condition}:")
             lines.append(f'    raise ValueError(f"this kernel needs {condition}, where {sizes}")')

@@ -4,19 +4,31 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kernelmill.generators.composer.decisions import SERIAL_BELOW, Plan
-from kernelmill.generators.composer.emit.folds import Folding
+from kernelmill.generators.composer.emit.folds import FOLDS, Folding
 from kernelmill.generators.composer.emit.scope import Scope, Unfit
 from kernelmill.generators.composer.graph import Extent
 from kernelmill.generators.composer.index import (
     Flat,
     Index,
-    atom,
+    add,
+    divides,
     mul,
     product,
     reshaped,
     sub,
     unravel,
 )
+from kernelmill.generators.composer.ir.cpp import cpp
+from kernelmill.generators.composer.ir.expressions import (
+    Constant,
+    Element,
+    Expression,
+    Variable,
+    apply,
+)
+from kernelmill.generators.composer.ir.loops import Assign, Block, Call, Statement, Threads, Vectors
+from kernelmill.generators.composer.ir.operators import Operator
+from kernelmill.generators.composer.ir.sizes import size
 from kernelmill.generators.composer.values import (
     Buffer,
     Map,
@@ -40,7 +52,7 @@ class _Use(NamedTuple):
 
     value: Reduce | Scan
     variables: frozenset[str]
-    places: tuple[str, ...]
+    places: tuple[Expression, ...]
     """Its index, in terms of the nest's own loops."""
 
 
@@ -48,20 +60,24 @@ class _Reach(NamedTuple):
     """A sliding axis, and how far its last tap lies from the first."""
 
     slide: SlidingAxis
-    place: str
+    place: Expression
     """Where the window is along this axis, as an index of the nest."""
     length: int
 
 
 class _Level(NamedTuple):
-    head: str
+    """A loop of the nest."""
+
+    variable: str
+    end: str
     scope: Scope
-    pragma: str = ""
+    step: int = 1
+    vectors: Vectors | None = None
 
 
 def emit_nest(
     value: Value, target: Buffer, plan: Plan, stored: dict[int, Buffer], shared: set[int]
-) -> list[str]:
+) -> list[Statement]:
     """The C++ of one nest. Raises Unfit for what must be stored before.
 
     `shared` are the ids of values with more than one user.
@@ -78,7 +94,7 @@ def emit_nest(
 
 def _emit_rows_scanned(
     value: Scan, target: Buffer, plan: Plan, stored: dict[int, Buffer]
-) -> list[str]:
+) -> list[Statement]:
     """A scan along memory: the row first, then the run time's vectorised scan in place."""
     rows, length = product(value.shape[:-1]), value.shape[-1]
     root = Scope(stored=stored)
@@ -86,19 +102,21 @@ def _emit_rows_scanned(
     body = outer.child("column")
     lead = unravel("row", value.shape[:-1])
     element = body.value(value.inputs[0], Index([*lead, "column"]))
-    outer.lines.append(f"{value.ctype}* line = {target.name} + row * {atom(length.code)};")
-    body.lines.append(f"line[column] = {element};")
-    outer.loop(f"for (long column = 0; column < {length.code}; ++column)", body, "#pragma omp simd")
-    outer.lines.append(f"km::scan<km::{value.op}>(line, {length.code});")
+    start = cpp(mul("row", size(length)))
+    outer.lines.append(f"{value.ctype}* line = {target.name} + {start};")
+    body.lines.append(Assign(Element("line", Variable("column")), element))
+    outer.loop("column", length.code, body, vectors=Vectors())
+    outer.lines.append(
+        Call(f"km::scan<km::{value.op}>(line, {length.code});", FOLDS[value.op].operator)
+    )
     worth = product(value.shape).value > SERIAL_BELOW and plan.parallel == "outer"
-    pragma = "#pragma omp parallel for schedule(static)" if worth else ""
-    root.loop(f"for (long row = 0; row < {rows.code}; ++row)", outer, pragma)
+    root.loop("row", rows.code, outer, threads=Threads() if worth else None)
     return root.lines
 
 
 def _emit_flat(
     value: Value, target: Buffer, plan: Plan, stored: dict[int, Buffer]
-) -> list[str] | None:
+) -> list[Statement] | None:
     """One loop over all elements, where no operand needs to know rows from columns."""
     total = product(value.shape)
     root = Scope(stored=stored)
@@ -107,11 +125,10 @@ def _emit_flat(
     result = body.value(value, index)
     if index.taken_apart:
         return None
-    body.lines.append(f"{target.name}[f] = {result};")
-    pragma = "#pragma omp simd"
-    if plan.parallel == "outer" and total.value > SERIAL_BELOW:
-        pragma = "#pragma omp parallel for simd schedule(static)"
-    root.loop(f"for (long f = 0; f < {total.code}; ++f)", body, pragma)
+    body.lines.append(Assign(Element(target.name, Variable("f")), result))
+    worth = plan.parallel == "outer" and total.value > SERIAL_BELOW
+    threads = Threads() if worth else None
+    root.loop("f", total.code, body, vectors=Vectors(), threads=threads)
     return root.lines
 
 
@@ -125,21 +142,24 @@ class _Probing(Folding):
         self.divides = False
         """Whether a fold needs an index that only a division gives."""
 
-    def fold(self, scope: Scope, value: Reduce, index: Index) -> str:
+    def fold(self, scope: Scope, value: Reduce, index: Index) -> Expression:
         self._note(value, index)
         return super().fold(scope, value, index)
 
-    def running(self, scope: Scope, value: Scan, index: Index) -> str:
-        if index[value.axis] not in self._variables or value.axis == len(value.shape) - 1:
+    def running(self, scope: Scope, value: Scan, index: Index) -> Expression:
+        place = index[value.axis].bare
+        known = isinstance(place, Variable) and place.name in self._variables
+        if not known or value.axis == len(value.shape) - 1:
             raise Unfit(value)
-        self._note(value, index, without=index[value.axis])
+        self._note(value, index, without=place.names)
         return scope.value(value.inputs[0], index)
 
-    def _note(self, value: Reduce | Scan, index: Index, without: str = "") -> None:
-        text = " ".join(index.parts)
-        self.divides = self.divides or "/" in text or "%" in text
-        found = frozenset(variable for variable in self._variables if variable in text)
-        self.uses.append(_Use(value, found - {without}, index.parts))
+    def _note(
+        self, value: Reduce | Scan, index: Index, without: frozenset[str] = frozenset()
+    ) -> None:
+        self.divides = self.divides or divides(index)
+        found = index.names.intersection(self._variables)
+        self.uses.append(_Use(value, found - without, index.parts))
 
 
 def _loop_shape(value: Value, plan: Plan, stored: dict[int, Buffer]) -> tuple[Shape, list[_Use]]:
@@ -197,7 +217,7 @@ class _Nest:
         self._order = self._loop_order()
         self._tiled = self._wants_tiles()
 
-    def emit(self) -> list[str]:
+    def emit(self) -> list[Statement]:
         small = product(self._value.shape).value < _SMALL
         root = Scope(stored=self._stored)
         lane = _LANE if self._tiled else ""
@@ -213,7 +233,7 @@ class _Nest:
         if not self._scans:
             inner.clear()
         result = inner.value(self._value, index)
-        inner.lines.append(f"{self._target.name}[{self._index().ravel(self._shape)}] = {result};")
+        inner.lines.append(self._stored_at(result))
         return self._assemble(root, levels, small)
 
     def _only_windows(self) -> bool:
@@ -226,38 +246,40 @@ class _Nest:
         if not self._tiled or len(taps) != len(self._uses) or not few:
             return False
         places = [reach.place for use in self._uses for reach in self._reaching(use)]
-        return all(place.isalnum() or place.strip("i_").isdigit() for place in places)
+        return all(isinstance(place.bare, Variable | Constant) for place in places)
+
+    def _stored_at(self, result: Expression) -> Assign:
+        """The statement that stores an element."""
+        return Assign(Element(self._target.name, self._index().ravel(self._shape)), result)
 
     def _emit_windows(self, levels: list[_Level]) -> None:
         """Tap by tap in registers where the window lies inside; the careful way at the edges."""
-        lane = levels.pop()
+        levels.pop()
         tile = levels[-1].scope
         slides = [slide for use in self._uses for slide in self._reaching(use)]
         inside = Scope(tile, fence=True)
         inside.folding = Folding(self._plan, _LANE, _TILE, False, self._shared, unrolled=True)
         if not slides:
-            self._emit_lane(inside, lane.pragma, "0", _TILE)
+            self._emit_lane(inside, "0", _TILE)
             tile.lines += inside.lines
             return
         careful = Scope(tile, fence=True)
         careful.folding = Folding(self._plan, _LANE, "to", False, self._shared, first="from")
-        self._emit_lane(careful, lane.pragma, "from", "to")
-        self._emit_lane(inside, lane.pragma, "first", "end")
-        tile.lines.append("const auto careful = [&](long from, long to) {")
-        tile.lines += _indented(careful.lines)
-        tile.lines.append("};")
+        self._emit_lane(careful, "from", "to")
+        self._emit_lane(inside, "first", "end")
+        head = "const auto careful = [&](long from, long to) {"
+        tile.lines.append(Block(head, careful.lines, "};", short=True))
         tile.lines += self._inside_bounds(slides)
-        tile.lines.append("if (first < end) {")
-        tile.lines += ["  if (first > 0) careful(0, first);", *_indented(inside.lines)]
-        tile.lines += [f"  if (end < {_TILE}) careful(end, {_TILE});", "} else {"]
-        tile.lines += [f"  careful(0, {_TILE});", "}"]
+        before = "if (first > 0) careful(0, first);"
+        behind = f"if (end < {_TILE}) careful(end, {_TILE});"
+        tile.lines.append(Block("if (first < end) {", [before, *inside.lines, behind]))
+        tile.lines.append(Block("else {", [f"careful(0, {_TILE});"]))
 
-    def _emit_lane(self, scope: Scope, pragma: str, first: str, end: str) -> None:
+    def _emit_lane(self, scope: Scope, first: str, end: str) -> None:
         body = Scope(scope, (_LANE,), _LANE)
         result = body.value(self._value, reshaped(self._index(), self._shape, self._value.shape))
-        body.lines.append(f"{self._target.name}[{self._index().ravel(self._shape)}] = {result};")
-        head = f"for (long {_LANE} = {first}; {_LANE} < {end}; ++{_LANE})"
-        scope.loop(head, body, pragma)
+        body.lines.append(self._stored_at(result))
+        scope.loop(_LANE, end, body, start=first, vectors=Vectors())
 
     def _reaching(self, use: _Use) -> list[_Reach]:
         value = use.value
@@ -272,14 +294,16 @@ class _Nest:
         """The lanes of a tile whose whole window lies inside the input."""
         lines = [f"long first = 0, end = {_TILE};"]
         for slide, place, reach in dict.fromkeys(slides):
-            step, size = slide.stride, slide.size.code
-            origin = sub(mul(place, str(step)), str(slide.pad))
-            if place == self._last:
-                lines.append(f"first = std::max<long>(first, km::ceildiv(-({origin}), {step}));")
-                room = f"{atom(size)} - {reach} - ({origin})"
+            step, along = slide.stride, size(slide.size)
+            origin = sub(mul(place, step), slide.pad)
+            if place == Variable(self._last):
+                before = cpp(-origin)
+                lines.append(f"first = std::max<long>(first, km::ceildiv({before}, {step}));")
+                room = cpp(sub(sub(along, reach), origin))
                 lines.append(f"end = std::min<long>(end, km::ceildiv({room}, {step}));")
             else:
-                lines.append(f"if ({origin} < 0 || {origin} + {reach} >= {size}) end = 0;")
+                beyond = apply(Operator.OR, origin < 0, add(origin, reach) >= along)
+                lines.append(f"if ({cpp(beyond)}) end = 0;")
         return lines
 
     def _loop_order(self) -> list[int]:
@@ -314,9 +338,9 @@ class _Nest:
         return bool(beside)
 
     def _index(self) -> Index:
-        parts = [f"i{axis}_" for axis in range(self._rank)]
+        parts = [Variable(f"i{axis}_") for axis in range(self._rank)]
         if self._tiled:
-            parts[-1] = f"{self._last} + {_LANE}"
+            return Index([*parts[:-1], add(self._last, _LANE)])
         return Index(parts)
 
     def _levels(self, root: Scope) -> list[_Level]:
@@ -325,29 +349,16 @@ class _Nest:
         for axis in self._order:
             name, extent = f"i{axis}_", self._shape[axis]
             scope = scope.child(name)
+            step = 1
             if self._tiled and axis == self._rank - 1:
-                lanes = self._plan.lanes
-                levels.append(
-                    _Level(
-                        f"for (long {name} = 0; {name} < {extent.code}; {name} += {lanes})", scope
-                    )
-                )
+                step = self._plan.lanes
                 scope.names.add(_TILE)
-            else:
-                levels.append(
-                    _Level(f"for (long {name} = 0; {name} < {extent.code}; ++{name})", scope)
-                )
+            levels.append(_Level(name, extent.code, scope, step))
         if self._tiled:
             scope = Scope(scope, (_LANE,), _LANE)
-            levels.append(
-                _Level(
-                    f"for (long {_LANE} = 0; {_LANE} < {_TILE}; ++{_LANE})",
-                    scope,
-                    "#pragma omp simd",
-                )
-            )
+            levels.append(_Level(_LANE, _TILE, scope, vectors=Vectors()))
         elif levels and self._order[-1] == self._rank - 1 and self._simd_last():
-            levels[-1] = levels[-1]._replace(pragma="#pragma omp simd")
+            levels[-1] = levels[-1]._replace(vectors=Vectors())
         return levels
 
     def _simd_last(self) -> bool:
@@ -358,11 +369,11 @@ class _Nest:
         folded = any(self._last in use.variables for use in self._uses)
         return not scanned and not folded
 
-    def _assemble(self, root: Scope, levels: list[_Level], small: bool) -> list[str]:
+    def _assemble(self, root: Scope, levels: list[_Level], small: bool) -> list[Statement]:
         own = [bool(level.scope.lines) for level in levels]
         shared = next((depth for depth, busy in enumerate(own) if busy), len(levels) - 1) + 1
         shared = min(
-            shared, len(levels) - (1 if levels and levels[-1].pragma and len(levels) > 1 else 0)
+            shared, len(levels) - (1 if levels and levels[-1].vectors and len(levels) > 1 else 0)
         )
         scan_axes = {use.value.axis for use in self._scans if isinstance(use.value, Scan)}
         for depth, axis in enumerate(self._order):
@@ -372,26 +383,23 @@ class _Nest:
                 shared = min(shared, depth + 1)  # the width of the tile stands between the loops
         for depth in range(len(levels) - 1, -1, -1):
             level = levels[depth]
-            if self._tiled and level.head.endswith(f"{self._last} += {self._plan.lanes})"):
+            if self._tiled and level.variable == self._last:
                 room = f"{self._shape[-1].code} - {self._last}"
                 width = f"const long {_TILE} = std::min<long>({self._plan.lanes}, {room});"
                 level.scope.lines.insert(0, width)
             outer = levels[depth - 1].scope if depth else root
-            outer.loop(level.head, level.scope, self._pragma(level, depth, shared, small))
+            threads = None if depth or not shared or small else self._threads(shared)
+            vectors = level.vectors if threads is None or shared == 1 else None
+            outer.loop(
+                level.variable, level.end, level.scope,
+                step=level.step, vectors=vectors, threads=threads,
+            )  # fmt: skip
         return root.lines
 
-    def _pragma(self, level: _Level, depth: int, shared: int, small: bool) -> str:
-        if (
-            depth
-            or not shared
-            or small
-            or self._plan.parallel == "none"
-            or not self._worth_sharing()
-        ):
-            return level.pragma
-        simd = " simd" if level.pragma and shared == 1 else ""
-        collapse = f" collapse({shared})" if shared > 1 else ""
-        return f"#pragma omp parallel for{simd}{collapse} schedule(static)"
+    def _threads(self, shared: int) -> Threads | None:
+        """Who shares the outermost loops, as many as are `shared`."""
+        worth = self._plan.parallel != "none" and self._worth_sharing()
+        return Threads(shared) if worth else None
 
     def _worth_sharing(self) -> bool:
         work = product(self._value.shape).value
@@ -400,7 +408,3 @@ class _Nest:
                 source: tuple[Extent, ...] = use.value.inputs[0].shape
                 work = max(work, product(source).value)
         return work > SERIAL_BELOW
-
-
-def _indented(lines: list[str]) -> list[str]:
-    return [line if line.startswith("#") else f"  {line}" for line in lines]

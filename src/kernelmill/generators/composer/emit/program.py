@@ -1,6 +1,6 @@
 """A whole candidate: which values are stored, in what order, and the files around them."""
 
-import re
+from collections.abc import Iterator
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -10,14 +10,17 @@ from kernelmill.generators.composer.emit.apart import emit_apart
 from kernelmill.generators.composer.emit.attention import blocks_of, emit_attention
 from kernelmill.generators.composer.emit.constants import constant_lines
 from kernelmill.generators.composer.emit.contraction import emit_contraction
+from kernelmill.generators.composer.emit.loops import CppLoops, indented
 from kernelmill.generators.composer.emit.model import emit_model
 from kernelmill.generators.composer.emit.nest import emit_nest
 from kernelmill.generators.composer.emit.runtime import headers
 from kernelmill.generators.composer.emit.scope import Unfit
 from kernelmill.generators.composer.graph import Graph
 from kernelmill.generators.composer.index import EDGE, product
+from kernelmill.generators.composer.ir.cpp import CTYPES
+from kernelmill.generators.composer.ir.expressions import Expression
+from kernelmill.generators.composer.ir.loops import Statement, Statements, expressions
 from kernelmill.generators.composer.values import (
-    CTYPES,
     Apart,
     Attention,
     Buffer,
@@ -31,15 +34,11 @@ RUNTIME = files("kernelmill.generators.composer") / "runtime"
 _STANDARD = ("algorithm", "cmath", "cstdint", "limits", "omp.h", "utility")
 
 
-_VECTORS = re.compile(r"(\s*#pragma omp (?:parallel for )?)simd(?: simdlen\(\d+\))?\b ?")
-_VECTORS_ALONE = re.compile(r"\s*#pragma omp simd\b")
-
-
 class Kernel(NamedTuple):
     kind: str
     """`nest`, `contraction` or `attention`."""
     comment: str
-    lines: list[str]
+    lines: list[Statement]
 
 
 class Program(Bufferizer):
@@ -63,7 +62,7 @@ class Program(Bufferizer):
         comment = f"{target.name}: {value.dtype} [{', '.join(e.code for e in value.shape)}]"
         self.kernels.append(Kernel(kind, comment, lines))
 
-    def _lines(self, value: Value, target: Buffer) -> tuple[str, list[str]]:
+    def _lines(self, value: Value, target: Buffer) -> tuple[str, list[Statement]]:
         if isinstance(value, Attention):
             return "attention", self._attention(value, target)
         if isinstance(value, Apart):
@@ -78,10 +77,10 @@ class Program(Bufferizer):
             raise Unfit(contract) if reaches(unfit.value, contract) else unfit from unfit
         return "contraction", lines
 
-    def _contraction(self, contract: Contract, value: Value, target: Buffer) -> list[str]:
+    def _contraction(self, contract: Contract, value: Value, target: Buffer) -> list[Statement]:
         return emit_contraction(contract, value, target, self._plan, self._stored)
 
-    def _attention(self, value: Attention, target: Buffer) -> list[str]:
+    def _attention(self, value: Attention, target: Buffer) -> list[Statement]:
         return emit_attention(value, target, self._stored, blocks_of(value))
 
     def _source(self, task: Task) -> str:
@@ -102,16 +101,15 @@ class Program(Bufferizer):
         lines.append(f"void run({', '.join(self._parameters())}) {{")
         lines += [f"  const long {s} = fixed_{s} < 0 ? size_{s} : fixed_{s};" for s in symbols]
         lines += [f"  const double {name} = {code};" for code, name in self._numbers.items()]
-        if any(re.search(rf"\b{EDGE}\b", line) for kernel in self.kernels for line in kernel.lines):
-            lines.append(f"  const long {EDGE} = km::hidden_zero();")
+        if any(EDGE.name in tree.names for tree in self._expressions()):
+            lines.append(f"  const long {EDGE.name} = km::hidden_zero();")
         for buffer in self._scratch:
             ctype, count = CTYPES[buffer.dtype], product(buffer.shape).code
             lines.append(f"  const km::Memory<{ctype}> memory_{buffer.name}({count});")
             lines.append(f"  {ctype}* __restrict {buffer.name} = memory_{buffer.name};")
         for kernel in self.kernels:
             lines += ["", f"  // {kernel.comment}", "  {"]
-            body = self._directed(kernel.lines)
-            lines += [line if line.startswith("#") else f"    {line}" for line in body]
+            lines += indented(indented(self._printed(kernel.lines)))
             lines.append("  }")
         lines += ["}", "", "}  // namespace", "", *self._entry(task), ""]
         return "\n".join(lines)
@@ -133,13 +131,13 @@ class Program(Bufferizer):
         first, *others = (f'#include "{name}"' for name in self._headers())
         return [first, "", *(f"#include <{name}>" for name in _STANDARD), "", *others]
 
-    def _directed(self, lines: list[str]) -> list[str]:
-        """Without a demand for vectors where the plan leaves that to the compiler."""
-        demanded = any(_VECTORS.match(line) for line in lines)
-        if not demanded or self._plan.vectorise:
-            return lines
-        kept = [line for line in lines if not _VECTORS_ALONE.match(line)]
-        return [_VECTORS.sub(r"\1", line) for line in kept]
+    def _printed(self, lines: Statements) -> list[str]:
+        return CppLoops(vectors=bool(self._plan.vectorise)).lines(lines)
+
+    def _expressions(self) -> Iterator[Expression]:
+        """All that kernels compute."""
+        for kernel in self.kernels:
+            yield from expressions(kernel.lines)
 
     def _parameters(self) -> list[str]:
         parameters = [

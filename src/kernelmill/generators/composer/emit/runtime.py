@@ -1,10 +1,9 @@
 """The headers that generated code includes."""
 
-import re
 from collections.abc import Iterable, Sequence
 from importlib.resources.abc import Traversable
 
-_INCLUDE = re.compile(r'#include "(\S+)"\n')
+_OWN = '#include "'
 
 
 def headers(wanted: Iterable[str], folders: Sequence[Traversable]) -> dict[str, str]:
@@ -18,8 +17,9 @@ def headers(wanted: Iterable[str], folders: Sequence[Traversable]) -> dict[str, 
         if name in found:
             return
         text = next(path.read_text() for path in (f / name for f in folders) if path.is_file())
-        for needed in _INCLUDE.findall(text):
-            take(needed)
+        for line in text.splitlines():
+            if line.startswith(_OWN):
+                take(line.removeprefix(_OWN).removesuffix('"'))
         found[name] = text
 
     for name in wanted:
@@ -29,4 +29,9 @@ def headers(wanted: Iterable[str], folders: Sequence[Traversable]) -> dict[str, 
 
 def as_one(texts: Iterable[str]) -> str:
     """Headers in the order they need each other, as one piece of source."""
-    return "\n".join(_INCLUDE.sub("", text).replace("#pragma once\n", "") for text in texts)
+    return "\n".join(_without_includes(text) for text in texts)
+
+
+def _without_includes(text: str) -> str:
+    lines = text.splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith((_OWN, "#pragma once\n")))

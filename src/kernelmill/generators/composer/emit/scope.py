@@ -5,13 +5,29 @@ invariants out of loops and sharing common parts is not a pass, it is how statem
 place.
 """
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from kernelmill.generators.composer.index import Index
+from kernelmill.generators.composer.ir.cpp import ctype
+from kernelmill.generators.composer.ir.expressions import (
+    Cast,
+    Element,
+    Expression,
+    Variable,
+    select,
+)
+from kernelmill.generators.composer.ir.loops import (
+    Assign,
+    If,
+    Let,
+    Loop,
+    Statement,
+    Threads,
+    Vectors,
+)
 from kernelmill.generators.composer.values import (
     Buffer,
     Contract,
@@ -24,9 +40,6 @@ from kernelmill.generators.composer.values import (
 
 if TYPE_CHECKING:
     from kernelmill.generators.composer.emit.folds import Folding
-
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_WIDE = {"float": "double", "const float": "const double"}
 
 
 class Unfit(Exception):
@@ -42,7 +55,7 @@ class _Row(NamedTuple):
 
     name: str
     axis: int
-    rest: tuple[str, ...]
+    rest: tuple[Expression, ...]
 
 
 class Part(NamedTuple):
@@ -64,14 +77,16 @@ class Scope:
         stored: dict[int, Buffer] | None = None,
     ) -> None:
         self.parent = parent
-        self.lines: list[str] = []
+        self.lines: list[Statement] = []
         self.names = set(variables)
         self.variables = variables
         self.lane = lane
         """The variable of the vectorised loop, where this is one."""
+        self.condition: Expression | None = None
+        """What must hold where this scope's values are needed."""
         self._fence = fence
         """What stands behind a condition must not move before it."""
-        self._memo: dict[tuple[int, Index], str] = {}
+        self._memo: dict[tuple[int, Index], Expression] = {}
         self._rows: dict[int, _Row] = {}
         self._counter: Iterator[int] = parent._counter if parent else count()
         self.folding: Folding | None = parent.folding if parent else None
@@ -92,19 +107,25 @@ class Scope:
     def child(self, *variables: str, lane: str = "") -> "Scope":
         return Scope(self, variables, lane)
 
-    def value(self, value: Value, index: Index) -> str:
+    def value(self, value: Value, index: Index) -> Expression:
         """The element of a value as an expression, written where it belongs."""
-        code = self._element(value, index)
-        known = code in self.doubles or code.startswith("double(")
-        return f"double({code})" if self.wide and value.ctype == "float" and not known else code
+        element = self._element(value, index)
+        if not self.wide or value.dtype != "float32" or self._is_double(element):
+            return element
+        return Cast("float64", element)
 
-    def _element(self, value: Value, index: Index) -> str:
+    def _is_double(self, element: Expression) -> bool:
+        if isinstance(element, Variable):
+            return element.name in self.doubles
+        return isinstance(element, Cast) and element.dtype == "float64"
+
+    def _element(self, value: Value, index: Index) -> Expression:
         value = self._stored.get(id(value), value)
         kept = self._kept_row(value, index)
-        if kept:
+        if kept is not None:
             return kept
         if isinstance(value, Literal):
-            return value.code
+            return value.number
         home = self.home(index, beyond_lane=self._has_own_loop(value))
         key = (id(value), index)
         if key not in home._memo:
@@ -122,25 +143,25 @@ class Scope:
         name = self.fresh("row")
         ctype = value.ctype
         self.lines.append(f"km::Row<{ctype}> {name}({length});")
-        axis = index.parts.index(variable)
+        axis = index.parts.index(Variable(variable))
         rest = index.parts[:axis] + index.parts[axis + 1 :]
         self._rows[id(value)] = _Row(name, axis, rest)
         return name
 
-    def _kept_row(self, value: Value, index: Index) -> str:
+    def _kept_row(self, value: Value, index: Index) -> Expression | None:
         scope: Scope | None = self
         while scope is not None:
             row = scope._rows.get(id(value))
             if row is not None and len(index) == len(row.rest) + 1:
                 parts = index.parts
                 if parts[: row.axis] + parts[row.axis + 1 :] == row.rest:
-                    return f"{row.name}[{parts[row.axis]}]"
+                    return Element(row.name, parts[row.axis])
             scope = scope.parent
-        return ""
+        return None
 
     def home(self, index: Index, beyond_lane: bool = False) -> "Scope":
         """The outermost scope in which everything the index names is known."""
-        wanted = {name for part in _texts(index) for name in _NAME.findall(part)}
+        wanted = index.names
         scope = self
         while scope.parent is not None and not scope._fence:
             own = scope.names - {scope.lane} if beyond_lane else scope.names
@@ -160,82 +181,90 @@ class Scope:
         self.names.add(name)
         return name
 
-    def define(self, ctype: str, code: str) -> str:
-        return self.declare(f"const {ctype}", code)
+    def define(self, dtype: str, value: Expression) -> Variable:
+        return self._named(dtype, value, constant=True)
 
-    def declare(self, ctype: str, code: str) -> str:
+    def declare(self, dtype: str, value: Expression) -> Variable:
+        """The same, to be assigned to."""
+        return self._named(dtype, value, constant=False)
+
+    def _named(self, dtype: str, value: Expression, constant: bool) -> Variable:
         name = self.fresh("t")
         if self.wide:
-            ctype = _WIDE.get(ctype, ctype)
+            dtype = "float64" if dtype == "float32" else dtype
             self.doubles.add(name)
-        self.lines.append(f"{ctype} {name} = {code};")
-        return name
+        self.lines.append(Let(ctype(dtype), name, value, constant))
+        return Variable(name)
 
     @contextmanager
-    def guarded(self, condition: str) -> Iterator["Scope"]:
+    def guarded(self, condition: Expression | None) -> Iterator["Scope"]:
         inner = Scope(self, fence=True)
         inner.condition = condition
         yield inner
 
-    condition = ""
-
-    def define_guarded(self, ctype: str, inner: "Scope", result: str, otherwise: str) -> str:
+    def define_guarded(
+        self, dtype: str, inner: "Scope", result: Expression, otherwise: Expression
+    ) -> Variable:
         """A value that exists only where the condition of `inner` holds."""
-        if len(inner.lines) == 1 and inner.lines[0].startswith("const "):
-            code = inner.lines[0].partition(" = ")[2].removesuffix(";")
-            return self.define(ctype, f"({inner.condition}) ? {code} : {ctype}({otherwise})")
-        name = self.declare(ctype, otherwise)
+        match inner.lines:
+            case [Let(value=value, constant=True)] if inner.condition is not None:
+                return self.define(dtype, select(inner.condition, value, Cast(dtype, otherwise)))
+        name = self.declare(dtype, otherwise)
         self.assign_guarded(name, inner, result)
         return name
 
-    def assign_guarded(self, name: str, inner: "Scope", result: str) -> None:
-        self.lines.append(f"if ({inner.condition}) {{")
-        self.lines += [f"  {line}" for line in inner.lines]
-        self.lines += [f"  {name} = {result};", "}"]
+    def assign_guarded(self, name: Variable, inner: "Scope", result: Expression) -> None:
+        assert inner.condition is not None
+        self.lines.append(If(inner.condition, [*inner.lines, Assign(name, result)]))
 
-    def loop(self, head: str, body: "Scope", pragma: str = "") -> None:
-        if pragma:
-            self.lines.append(pragma)
-        self.lines.append(f"{head} {{")
-        self.lines += [line if line.startswith("#") else f"  {line}" for line in body.lines]
-        self.lines.append("}")
+    def loop(
+        self,
+        variable: str,
+        end: str,
+        body: "Scope",
+        start: str = "0",
+        step: int = 1,
+        vectors: Vectors | None = None,
+        threads: Threads | None = None,
+        unroll: int = 0,
+    ) -> None:
+        lines = list(body.lines)
+        self.lines.append(Loop(variable, end, lines, start, step, vectors, threads, unroll))
 
-    def fold(self, value: Reduce, index: Index) -> str:
+    def fold(self, value: Reduce, index: Index) -> Expression:
         if self.folding is None:
             raise Unfit(value)
         return self.folding.fold(self, value, index)
 
-    def part(self, joined: Joined, place: str) -> int | None:
+    def part(self, joined: Joined, place: Expression) -> int | None:
         """Which part a place is in, where a loop runs over that one only."""
+        place = place.bare
+        if not isinstance(place, Variable):
+            return None
         scope: Scope | None = self
-        while scope is not None and place not in scope.variables:
+        while scope is not None and place.name not in scope.variables:
             scope = scope.parent
         if scope is None:
             return None
-        if place not in scope.parts:
-            scope.joined.setdefault(place, joined)
+        if place.name not in scope.parts:
+            scope.joined.setdefault(place.name, joined)
             return None
-        known = scope.parts[place]
+        known = scope.parts[place.name]
         return known.number if known.joined.starts == joined.starts else None
 
-    def unfit(self, value: Value) -> str:
+    def unfit(self, value: Value) -> Expression:
         raise Unfit(value)
 
-    def contracted(self, value: Contract) -> str:
+    def contracted(self, value: Contract) -> Expression:
         """The accumulator of the contraction this scope is the epilogue of."""
         if value is not self.contraction:
             raise Unfit(value)
-        return "sum"
+        return Variable("sum")
 
-    def apart(self, value: Value) -> str:
+    def apart(self, value: Value) -> Expression:
         raise Unfit(value)
 
-    def running(self, value: Scan, index: Index) -> str:
+    def running(self, value: Scan, index: Index) -> Expression:
         if self.folding is None:
             raise Unfit(value)
         return self.folding.running(self, value, index)
-
-
-def _texts(index: Index) -> tuple[str, ...]:
-    position = getattr(index, "position", None)
-    return (position,) if position is not None else index.parts

@@ -1,10 +1,21 @@
 """Attention as one operator: its matrix of scores never exists as a whole."""
 
+import math
 from collections.abc import Sequence
 
 from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.graph import Extent, Node
-from kernelmill.generators.composer.index import Index, atom, product
+from kernelmill.generators.composer.index import Index, div, product
+from kernelmill.generators.composer.ir.expressions import (
+    Argument,
+    Cast,
+    Constant,
+    Expression,
+    apply,
+    select,
+)
+from kernelmill.generators.composer.ir.operators import Operator
+from kernelmill.generators.composer.ir.sizes import size
 from kernelmill.generators.composer.lowering.contractions import contracted
 from kernelmill.generators.composer.lowering.reductions import softmax
 from kernelmill.generators.composer.lowering.registry import Lowering, broadcast, keyword, lowers
@@ -35,7 +46,7 @@ def _attention(lowering: Lowering, node: Node) -> Value:
         inputs.append(broadcast(lowering.value(mask), [*query.shape[:-1], key.shape[-2]]))
     scale = keyword(node, 6, "scale")
     number = (
-        Literal(f"1 / km::sqrt(float({query.shape[-1].code}))", "float32")
+        Literal(1 / apply(Operator.SQRT, Cast("float32", size(query.shape[-1]))), "float32")
         if scale is None
         else lowering.value(scale)
     )
@@ -48,15 +59,16 @@ def in_products(value: Attention) -> Value:
     query, key, values = value.inputs[:3]
     scores = _product(query, _turned(_spread(key, query)), [*query.shape[:3], key.shape[2]])
     scale = broadcast(value.scale, scores.shape)
-    scores = Map("{0} * {1}", [scores, scale], value.dtype, scores.shape)
+    x, other, unseen = Argument(0), Argument(1), Constant(-math.inf, "float32")
+    scores = Map(x * other, [scores, scale], value.dtype, scores.shape)
     if len(value.inputs) > 3:
         mask = value.inputs[3]
-        code = "({1} ? {0} : -km::inf)" if mask.dtype == "bool" else "{0} + {1}"
-        scores = Map(code, [scores, mask], value.dtype, scores.shape)
+        masked = select(other, x, unseen) if mask.dtype == "bool" else x + other
+        scores = Map(masked, [scores, mask], value.dtype, scores.shape)
     if value.causal:
         row, column = (Coordinate(scores.shape, axis) for axis in (2, 3))
-        code = "({1} >= {2} ? {0} : -km::inf)"
-        scores = Map(code, [scores, row, column], value.dtype, scores.shape)
+        seen = select(other >= Argument(2), x, unseen)
+        scores = Map(seen, [scores, row, column], value.dtype, scores.shape)
     return _product(softmax(scores, [3]), _spread(values, query), value.shape)
 
 
@@ -74,12 +86,17 @@ def _turned(value: Value) -> Value:
 
 def _spread(value: Value, query: Value) -> Value:
     """With as many heads as the queries have."""
-    heads, own = query.shape[1].code, value.shape[1].code
-    if heads == own:
+    share = heads_to_each(query, value)
+    if share is None:
         return value
     shape = [*query.shape[:2], *value.shape[2:]]
-    share = f"(({heads}) / ({own}))"
-    return View(value, shape, lambda i: Index([i[0], f"{atom(i[1])} / {share}", i[2], i[3]]))
+    return View(value, shape, lambda i: Index([i[0], div(i[1], share), i[2], i[3]]))
+
+
+def heads_to_each(query: Value, key: Value) -> Expression | None:
+    """How many heads of the queries share one of the keys; None where each has its own."""
+    heads, own = query.shape[1], key.shape[1]
+    return None if heads.code == own.code else div(size(heads), size(own))
 
 
 def _ranked(value: Value) -> Value:

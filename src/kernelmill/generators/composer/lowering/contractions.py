@@ -2,6 +2,8 @@
 
 from kernelmill.generators.composer.graph import Extent, Node
 from kernelmill.generators.composer.index import Index
+from kernelmill.generators.composer.ir.expressions import Apply, Argument, Expression, Plain
+from kernelmill.generators.composer.ir.operators import Operator
 from kernelmill.generators.composer.lowering.registry import (
     Lowering,
     broadcast,
@@ -33,8 +35,15 @@ def along_last(value: Value) -> bool:
         widest = [v for v in value.inputs if len(v.shape) == len(value.inputs[0].shape)]
         value = widest[0]
     if isinstance(value, Buffer) and len(index):
-        return parts[-1] in index.ravel(value.shape).rpartition("+")[2].split("*")[-1]
+        return parts[-1] in _last_factor(index.ravel(value.shape)).names
     return True
+
+
+def _last_factor(position: Expression) -> Expression:
+    """Of the last term of a sum."""
+    while isinstance(position, Apply) and position.operator in (Operator.ADD, Operator.MUL):
+        position = position.operands[-1]
+    return position
 
 
 def matrix_product(
@@ -49,7 +58,7 @@ def matrix_product(
 def contracted(left: Value, right: Value, shape: tuple[Extent, ...]) -> Contract:
     batched = len(shape) == 3
 
-    def at(batch: str, *rest: str) -> Index:
+    def at(batch: Plain, *rest: Plain) -> Index:
         return Index([batch, *rest] if batched else rest)
 
     form = ContractForm(
@@ -75,7 +84,9 @@ def summed_products(left: Value, right: Value, shape: tuple[Extent, ...]) -> Val
         View(left, full, lambda i: Index([*i.parts[:-3], i[-3], i[-1]])),
         View(right, full, lambda i: Index([*i.parts[:-3], i[-1], i[-2]])),
     ]
-    return Reduce(Map("{0} * {1}", factors, left.dtype, full), [len(shape)], "sum", left.dtype)
+    return Reduce(
+        Map(Argument(0) * Argument(1), factors, left.dtype, full), [len(shape)], "sum", left.dtype
+    )
 
 
 @lowers("mm", "bmm")
@@ -90,15 +101,18 @@ def _product_plus(lowering: Lowering, node: Node) -> Value:
     bias, left, right = (lowering.value(argument) for argument in node.arguments[:3])
     product = matrix_product(lowering, left, right, kind.shape)
     beta, alpha = keyword(node, 3, "beta", 1), keyword(node, 4, "alpha", 1)
-    code = "{0}" if alpha == 1 else f"{{0}} * {literal(alpha, kind.dtype)}"
+    function: Expression = Argument(0)
+    if alpha != 1:
+        function = function * literal(alpha, kind.dtype)
     if beta != 0:
-        code += " + {1}" if beta == 1 else f" + {{1}} * {literal(beta, kind.dtype)}"
-    return Map(code, [product, broadcast(bias, kind.shape)], kind.dtype, kind.shape)
+        added = Argument(1)
+        function = function + (added if beta == 1 else added * literal(beta, kind.dtype))
+    return Map(function, [product, broadcast(bias, kind.shape)], kind.dtype, kind.shape)
 
 
 @lowers("mv", "dot")
 def _vector_product(lowering: Lowering, node: Node) -> Value:
     left, right = (lowering.value(argument) for argument in node.arguments[:2])
     spread = broadcast(right, left.shape)
-    products = Map("{0} * {1}", [left, spread], left.dtype, left.shape)
+    products = Map(Argument(0) * Argument(1), [left, spread], left.dtype, left.shape)
     return Reduce(products, [len(left.shape) - 1], "sum", left.dtype)

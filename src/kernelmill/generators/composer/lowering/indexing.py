@@ -5,7 +5,16 @@ from typing import Any
 
 from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.graph import Extent, Node
-from kernelmill.generators.composer.index import Index
+from kernelmill.generators.composer.index import ZERO, Index, add
+from kernelmill.generators.composer.ir.expressions import (
+    Argument,
+    Cast,
+    Expression,
+    apply,
+    select,
+)
+from kernelmill.generators.composer.ir.operators import Operator
+from kernelmill.generators.composer.ir.sizes import size as size_of
 from kernelmill.generators.composer.lowering.reductions import kept, pointwise
 from kernelmill.generators.composer.lowering.registry import (
     Lowering,
@@ -30,16 +39,16 @@ from kernelmill.generators.composer.values import (
 _FOLDS = {"sum": "sum", "prod": "prod", "amax": "max", "amin": "min", "add": "sum"}
 
 
-def _positive(place: Value, size: Extent) -> Value:
+def _positive(place: Value, extent: Extent) -> Value:
     """Places counted from the end become places counted from the front."""
-    code = f"({{0}} < 0 ? {{0}} + {size.code} : {{0}})"
-    return Map(code, [place], place.dtype, place.shape)
+    x = Argument(0)
+    return Map(select(x < 0, x + size_of(extent), x), [place], place.dtype, place.shape)
 
 
-def _replaced(along: int) -> Callable[[Index, list[str]], Index]:
+def _replaced(along: int) -> Callable[[Index, list[Expression]], Index]:
     """The same index, with the place of one axis taken from data."""
 
-    def remap(index: Index, at: list[str]) -> Index:
+    def remap(index: Index, at: list[Expression]) -> Index:
         return Index([*index.parts[:along], at[0], *index.parts[along + 1 :]])
 
     return remap
@@ -54,7 +63,7 @@ def rows(value: Value, places: Value, along: int, shape: Sequence[Extent]) -> Va
     """`index_select` with places of any shape: whole rows."""
     rank = len(places.shape)
 
-    def remap(index: Index, at: list[str]) -> Index:
+    def remap(index: Index, at: list[Expression]) -> Index:
         return Index([*index.parts[:along], at[0], *index.parts[along + rank :]])
 
     def place_index(index: Index) -> Index:
@@ -105,7 +114,7 @@ class _Picked:
     def place_index(self, index: Index) -> Index:
         return Index(index.parts[self._first : self._first + len(self.common)])
 
-    def source_index(self, index: Index, at: list[str]) -> Index:
+    def source_index(self, index: Index, at: list[Expression]) -> Index:
         rest = iter([*index.parts[: self._first], *index.parts[self._first + len(self.common) :]])
         places = iter(at)
         return Index(
@@ -138,7 +147,7 @@ def _index_put(lowering: Lowering, node: Node) -> Value:
 def _filling(update: Value, shape: Sequence[Extent], in_part: bool = False) -> Value:
     """An update at the shape of its places: broadcast, or only its first elements."""
     if isinstance(update, Literal):
-        return Literal(update.code, update.dtype, shape)
+        return Literal(update.number, update.dtype, shape)
     return View(update, shape, lambda i: i) if in_part else broadcast(update, shape)
 
 
@@ -164,7 +173,7 @@ def _sorted(lowering: Lowering, node: Node) -> list[Value]:
     value = lowering.value(node.arguments[0])
     rank = len(value.shape)
     if not rank:
-        return [value, Literal("0", "int64")]
+        return [value, Literal(ZERO, "int64")]
     if node.op.startswith("topk"):
         axis = axes_of(keyword(node, 2, "dim", -1), rank)[0]
         count, descending = extent_of(node.arguments[1]), bool(keyword(node, 3, "largest", True))
@@ -186,21 +195,25 @@ def _embedding_bag(lowering: Lowering, node: Node) -> list[Value | None]:
     entries = rows(table, places, 0, [places.shape[0], table.shape[1]])
     if weights is not None:
         gain = kept(lowering.value(weights), entries.shape, [1])
-        entries = pointwise("{0} * {1}", entries, gain, shape=entries.shape)
+        entries = pointwise(Argument(0) * Argument(1), entries, gain, shape=entries.shape)
     # Where the starts are one more than the bags, the last is an end.
     first = View(starts, kind.shape[:1], lambda i: i)
     end = Guarded(
         starts,
         kind.shape[:1],
-        lambda i: Index([f"{i[0]} + 1"]),
-        lambda i: f"{i[0]} + 1 < {starts.shape[0].code}",
-        otherwise=places.shape[0].code,
+        lambda i: Index([add(i[0], 1)]),
+        lambda i: add(i[0], 1) < size_of(starts.shape[0]),
+        otherwise=size_of(places.shape[0]),
     )
     total: Value = Bags(entries, first, end)
     if mode == 1:
-        code = f"{total.ctype}(std::max<int64_t>({{1}} - {{0}}, 1))"
-        count = pointwise(code, first, end, shape=first.shape, dtype=kind.dtype)
-        total = pointwise("{0} / {1}", total, kept(count, kind.shape, [1]), shape=kind.shape)
+        entered = apply(Operator.INTEGER_MAX, Argument(1) - Argument(0), 1)
+        count = pointwise(
+            Cast(total.dtype, entered), first, end, shape=first.shape, dtype=kind.dtype
+        )
+        total = pointwise(
+            Argument(0) / Argument(1), total, kept(count, kind.shape, [1]), shape=kind.shape
+        )
     return [total, None, None, None]
 
 

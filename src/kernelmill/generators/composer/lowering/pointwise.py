@@ -1,8 +1,17 @@
 """Operators on single elements."""
 
+import math
 from typing import Any
 
 from kernelmill.generators.composer.graph import Node
+from kernelmill.generators.composer.ir.expressions import (
+    Argument,
+    Constant,
+    Expression,
+    apply,
+    select,
+)
+from kernelmill.generators.composer.ir.operators import BY_ATEN, Operator
 from kernelmill.generators.composer.lowering.registry import (
     Lowering,
     cast,
@@ -12,73 +21,73 @@ from kernelmill.generators.composer.lowering.registry import (
 )
 from kernelmill.generators.composer.values import Literal, Map, Value
 
-# Functions of one element, as C++.
-_UNARY = {
-    "abs": "km::abs({0})", "acos": "km::acos({0})", "asin": "km::asin({0})",
-    "atan": "km::atan({0})", "ceil": "km::ceil({0})", "cos": "km::cos({0})",
-    "cosh": "km::cosh({0})", "erf": "km::erf({0})", "exp": "km::exp({0})",
-    "exp2": "km::exp2({0})", "expm1": "km::expm1({0})", "floor": "km::floor({0})",
-    "log": "km::log({0})", "log10": "km::log({0}) * 0.43429448190325182f",
-    "log1p": "km::log1p({0})", "log2": "km::log2({0})", "neg": "-{0}",
-    "reciprocal": "1 / {0}", "relu": "km::relu({0})", "round": "km::round({0})",
-    "rsqrt": "1 / km::sqrt({0})", "sigmoid": "km::sigmoid({0})", "sin": "km::sin({0})",
-    "sinh": "km::sinh({0})", "sqrt": "km::sqrt({0})", "tan": "km::tan({0})",
-    "tanh": "km::tanh({0})", "trunc": "km::trunc({0})", "silu": "({0} * km::sigmoid({0}))",
-    "mish": "km::mish({0})", "hardswish": "km::hardswish({0})",
-    "hardsigmoid": "km::hardsigmoid({0})", "isnan": "({0} != {0})",
-    "isinf": "(km::abs({0}) == km::inf)", "logical_not": "!{0}", "bitwise_not": "~{0}",
-    "erfc": "std::erfc({0})", "asinh": "std::asinh({0})", "acosh": "std::acosh({0})",
-    "atanh": "std::atanh({0})", "lgamma": "std::lgamma({0})", "frac": "{0} - km::trunc({0})",
-    "sign": "({0} > 0) - ({0} < 0)", "square": "{0} * {0}", "log_sigmoid": "km::logsigmoid({0})",
+X, Y, Z = Argument(0), Argument(1), Argument(2)
+_COMPOSED = {
+    "frac": X - apply(Operator.TRUNC, X),
+    "isinf": apply(Operator.EQ, apply(Operator.ABS, X), Constant(math.inf, "float32")),
+    "isnan": apply(Operator.NE, X, X),
+    "log10": apply(Operator.LOG, X) * Constant(0.43429448190325182, "float32"),
+    "reciprocal": 1 / X,
+    "rsqrt": 1 / apply(Operator.SQRT, X),
+    "sign": (X > 0) - (X < 0),
+    "silu": X * apply(Operator.SIGMOID, X),
+    "square": X * X,
+}
+"""Functions of one element that are made of several operators."""
+_TESTS = ("isnan", "isinf")
+_SMALL_POWERS = {
+    1: X, 2: X * X, 3: X * X * X, -1: 1 / X,
+    0.5: apply(Operator.SQRT, X), -0.5: 1 / apply(Operator.SQRT, X),
 }  # fmt: skip
-_BINARY = {
-    "mul": "{0} * {1}", "maximum": "km::maximum({0}, {1})", "minimum": "km::minimum({0}, {1})",
-    "pow": "km::pow({0}, {1})", "fmod": "km::fmod({0}, {1})",
-    "remainder": "km::remainder({0}, {1})", "atan2": "std::atan2({0}, {1})",
-    "logical_and": "({0} && {1})", "logical_or": "({0} || {1})", "bitwise_and": "({0} & {1})",
-    "bitwise_or": "({0} | {1})", "logical_xor": "({0} != {1})", "bitwise_xor": "({0} ^ {1})",
-    "copysign": "km::copysign({0}, {1})", "hypot": "std::hypot({0}, {1})",
-    "fmax": "std::fmax({0}, {1})", "fmin": "std::fmin({0}, {1})",
-    "bitwise_left_shift": "({0} << {1})", "bitwise_right_shift": "({0} >> {1})",
-    "__lshift__": "({0} << {1})", "__rshift__": "({0} >> {1})",
-}  # fmt: skip
-_COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-_SMALL_POWERS = {1: "{0}", 2: "{0} * {0}", 3: "{0} * {0} * {0}", -1: "1 / {0}"}
 
 
-def _map(lowering: Lowering, node: Node, template: str, *arguments: Any) -> Value:
+def _map(lowering: Lowering, node: Node, function: Expression, *arguments: Any) -> Value:
     kind = node.results[0]
     values = [cast(value, kind.dtype) for value in lowering.operands(node, arguments, kind.dtype)]
-    return Map(template, values, kind.dtype, kind.shape)
+    return Map(function, values, kind.dtype, kind.shape)
 
 
-@lowers(*_UNARY)
-def _unary(lowering: Lowering, node: Node) -> Value:
+@lowers(*BY_ATEN)
+def _elementwise(lowering: Lowering, node: Node) -> Value:
+    """What is one operator of ours."""
+    operator = BY_ATEN[node.op.partition(".")[0]]
+    function = apply(operator, *(Argument(at) for at in range(operator.value.arity)))
+    return _map(lowering, node, function, *node.arguments[: operator.value.arity])
+
+
+@lowers(*_COMPOSED)
+def _composed(lowering: Lowering, node: Node) -> Value:
     name = node.op.partition(".")[0]
+    if name in _TESTS:
+        dtype = node.results[0].dtype
+        (operand,) = lowering.operands(node, node.arguments[:1], dtype)
+        return Map(_COMPOSED[name], [operand], "bool", operand.shape)
+    return _map(lowering, node, _COMPOSED[name], node.arguments[0])
+
+
+@lowers("logical_not", "bitwise_not")
+def _inverted(lowering: Lowering, node: Node) -> Value:
     (operand,) = lowering.operands(node, node.arguments[:1], node.results[0].dtype)
-    template = _UNARY[name]
-    if name in ("isnan", "isinf"):
-        return Map(template, [operand], "bool", operand.shape)
-    if node.results[0].dtype == "bool":  # logical_not; bitwise_not means the same
-        return Map("!{0}", [cast(operand, "bool")], "bool", operand.shape)
-    return _map(lowering, node, template, node.arguments[0])
+    if node.results[0].dtype == "bool":  # both mean the same
+        return Map(apply(Operator.NOT, X), [cast(operand, "bool")], "bool", operand.shape)
+    return _elementwise(lowering, node)
 
 
-@lowers(*_BINARY)
-def _binary(lowering: Lowering, node: Node) -> Value:
-    name = node.op.partition(".")[0]
-    if name == "pow" and node.op.endswith("Tensor_Scalar"):
-        exponent = node.arguments[1]
-        if exponent in _SMALL_POWERS:
-            return _map(lowering, node, _SMALL_POWERS[exponent], node.arguments[0])
-        if exponent == 0.5:
-            return _map(lowering, node, "km::sqrt({0})", node.arguments[0])
-        if exponent == -0.5:
-            return _map(lowering, node, "1 / km::sqrt({0})", node.arguments[0])
-    if name in ("remainder", "fmod") and "int" in node.results[0].dtype:
-        template = "km::modulo({0}, {1})" if name == "remainder" else "{0} % {1}"
-        return _map(lowering, node, template, *node.arguments[:2])
-    return _map(lowering, node, _BINARY[name], *node.arguments[:2])
+@lowers("pow.Tensor_Scalar")
+def _power(lowering: Lowering, node: Node) -> Value:
+    base, exponent = node.arguments[:2]
+    if exponent in _SMALL_POWERS:
+        return _map(lowering, node, _SMALL_POWERS[exponent], base)
+    return _elementwise(lowering, node)
+
+
+@lowers("remainder", "fmod")
+def _remainder(lowering: Lowering, node: Node) -> Value:
+    if "int" not in node.results[0].dtype:
+        return _elementwise(lowering, node)
+    floored = node.op.startswith("remainder")
+    function = apply(Operator.FLOOR_MOD if floored else Operator.MOD, X, Y)
+    return _map(lowering, node, function, *node.arguments[:2])
 
 
 @lowers("add", "sub", "rsub")
@@ -87,27 +96,26 @@ def _sum(lowering: Lowering, node: Node) -> Value:
     first, second = node.arguments[:2]
     if node.op.startswith("rsub"):
         first, second = second, first
-    sign = "+" if node.op.startswith("add") else "-"
-    if alpha == 1:
-        return _map(lowering, node, f"{{0}} {sign} {{1}}", first, second)
-    factor = literal(alpha, node.results[0].dtype)
-    return _map(lowering, node, f"{{0}} {sign} {factor} * {{1}}", first, second)
+    operator = Operator.ADD if node.op.startswith("add") else Operator.SUB
+    scaled = Y if alpha == 1 else literal(alpha, node.results[0].dtype) * Y
+    return _map(lowering, node, apply(operator, X, scaled), first, second)
 
 
 @lowers("div")
 def _quotient(lowering: Lowering, node: Node) -> Value:
     mode = keyword(node, 2, "rounding_mode")
-    dtype = node.results[0].dtype
-    if mode is None:
-        return _map(lowering, node, "{0} / {1}", *node.arguments[:2])
-    if "int" in dtype:
-        template = "km::floordiv({0}, {1})" if mode == "floor" else "{0} / {1}"
-    else:
-        template = f"km::{mode}({{0}} / {{1}})"
-    return _map(lowering, node, template, *node.arguments[:2])
+    function = X / Y
+    if mode is not None and "int" not in node.results[0].dtype:
+        function = apply(_ROUNDINGS[mode], function)
+    elif mode == "floor":
+        function = apply(Operator.FLOOR_DIV, X, Y)
+    return _map(lowering, node, function, *node.arguments[:2])
 
 
-@lowers(*_COMPARE)
+_ROUNDINGS = {"floor": Operator.FLOOR, "trunc": Operator.TRUNC}
+
+
+@lowers("eq", "ne", "lt", "le", "gt", "ge")
 def _comparison(lowering: Lowering, node: Node) -> Value:
     left, right = node.arguments[:2]
     first = lowering.value(left)
@@ -118,9 +126,9 @@ def _comparison(lowering: Lowering, node: Node) -> Value:
             dtype = second.dtype
     elif isinstance(right, float) and "float" not in dtype:
         dtype = "float32"
-    operator = _COMPARE[node.op.partition(".")[0]]
+    function = apply(BY_ATEN[node.op.partition(".")[0]], X, Y)
     values = [cast(value, dtype) for value in lowering.operands(node, (left, right), dtype)]
-    return Map(f"({{0}} {operator} {{1}})", values, "bool", node.results[0].shape)
+    return Map(function, values, "bool", node.results[0].shape)
 
 
 @lowers("where")
@@ -129,7 +137,7 @@ def _choice(lowering: Lowering, node: Node) -> Value:
     condition, *branches = node.arguments
     (chosen,) = lowering.operands(node, (condition,), "bool")
     values = [cast(v, kind.dtype) for v in lowering.operands(node, branches, kind.dtype)]
-    return Map("({0} ? {1} : {2})", [cast(chosen, "bool"), *values], kind.dtype, kind.shape)
+    return Map(select(X, Y, Z), [cast(chosen, "bool"), *values], kind.dtype, kind.shape)
 
 
 @lowers("masked_fill")
@@ -137,7 +145,7 @@ def _masked_fill(lowering: Lowering, node: Node) -> Value:
     kind = node.results[0]
     source, mask, filler = node.arguments
     values = lowering.operands(node, (source, mask, filler), kind.dtype)
-    return Map("({1} ? {2} : {0})", values, kind.dtype, kind.shape)
+    return Map(select(Y, Z, X), values, kind.dtype, kind.shape)
 
 
 @lowers("clamp", "hardtanh", "clamp_min", "clamp_max")
@@ -146,26 +154,26 @@ def _clamp(lowering: Lowering, node: Node) -> Value:
     high = keyword(node, 2, "max", 1.0 if node.op.startswith("hardtanh") else None)
     if node.op.startswith("clamp_max"):
         low, high = None, node.arguments[1]
-    template, arguments = "{0}", [node.arguments[0]]
-    for bound, sign in ((low, "<"), (high, ">")):
+    function: Expression = X
+    arguments = [node.arguments[0]]
+    for bound, operator in ((low, Operator.CLAMP_BELOW), (high, Operator.CLAMP_ABOVE)):
         if bound is not None:
-            place = f"{{{len(arguments)}}}"
-            template = f"km::clamped_{'below' if sign == '<' else 'above'}({template}, {place})"
+            function = apply(operator, function, Argument(len(arguments)))
             arguments.append(bound)
-    return _map(lowering, node, template, *arguments)
+    return _map(lowering, node, function, *arguments)
 
 
 @lowers("gelu")
 def _gelu(lowering: Lowering, node: Node) -> Value:
     tanh = keyword(node, 1, "approximate", "none") == "tanh"
-    name = "gelu_tanh" if tanh else "gelu_erf"
-    return _map(lowering, node, f"km::{name}({{0}})", node.arguments[0])
+    operator = Operator.GELU_TANH if tanh else Operator.GELU_ERF
+    return _map(lowering, node, apply(operator, X), node.arguments[0])
 
 
 @lowers("leaky_relu")
 def _leaky_relu(lowering: Lowering, node: Node) -> Value:
     slope = literal(keyword(node, 1, "negative_slope", 0.01), node.results[0].dtype)
-    return _map(lowering, node, f"({{0}} > 0 ? {{0}} : {{0}} * {slope})", node.arguments[0])
+    return _map(lowering, node, select(X > 0, X, X * slope), node.arguments[0])
 
 
 @lowers("elu")
@@ -175,9 +183,9 @@ def _elu(lowering: Lowering, node: Node) -> Value:
     )
     dtype = node.results[0].dtype
     up, down = literal(scale, dtype), literal(alpha * scale, dtype)
-    stretched = "{0}" if inner == 1 else f"({{0}} * {literal(inner, dtype)})"
-    code = f"({{0}} > 0 ? {{0}} * {up} : {down} * km::expm1({stretched}))"
-    return _map(lowering, node, code, node.arguments[0])
+    stretched = X if inner == 1 else X * literal(inner, dtype)
+    function = select(X > 0, X * up, down * apply(Operator.EXPM1, stretched))
+    return _map(lowering, node, function, node.arguments[0])
 
 
 @lowers("softplus")
@@ -185,16 +193,19 @@ def _softplus(lowering: Lowering, node: Node) -> Value:
     dtype = node.results[0].dtype
     beta = literal(keyword(node, 1, "beta", 1.0), dtype)
     threshold = literal(keyword(node, 2, "threshold", 20.0), dtype)
-    return _map(lowering, node, f"km::softplus({{0}}, {beta}, {threshold})", node.arguments[0])
+    function = apply(Operator.SOFTPLUS, X, beta, threshold)
+    return _map(lowering, node, function, node.arguments[0])
 
 
 @lowers("mish_backward")
 def _mish_backward(lowering: Lowering, node: Node) -> Value:
     kind = node.results[0]
     gradient, x = lowering.operands(node, node.arguments[:2], kind.dtype)
-    gate = Map("km::tanh(km::softplus({0}, 1.0f, 20.0f))", [x], kind.dtype, kind.shape)
-    slope = "({1} + {2} * km::sigmoid({2}) * (1 - {1} * {1}))"
-    return Map(f"{{0}} * {slope}", [gradient, gate, x], kind.dtype, kind.shape)
+    one, most = literal(1.0, kind.dtype), literal(20.0, kind.dtype)
+    softplus = apply(Operator.SOFTPLUS, X, one, most)
+    gate = Map(apply(Operator.TANH, softplus), [x], kind.dtype, kind.shape)
+    slope = Y + Z * apply(Operator.SIGMOID, Z) * (1 - Y * Y)
+    return Map(X * slope, [gradient, gate, x], kind.dtype, kind.shape)
 
 
 @lowers("clone", "alias", "detach", "lift_fresh_copy")

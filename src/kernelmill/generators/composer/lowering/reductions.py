@@ -1,10 +1,22 @@
 """Folds along axes, norms, softmax, scans and losses built from them."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from kernelmill.generators.composer.graph import Extent, Node, Real
-from kernelmill.generators.composer.index import Index, product
+from kernelmill.generators.composer.index import ZERO, Index, product
+from kernelmill.generators.composer.ir.cpp import LARGEST_PLACE
+from kernelmill.generators.composer.ir.expressions import (
+    Argument,
+    Cast,
+    Constant,
+    Expression,
+    apply,
+    select,
+)
+from kernelmill.generators.composer.ir.operators import Operator
+from kernelmill.generators.composer.ir.sizes import size
 from kernelmill.generators.composer.lowering.registry import (
     Lowering,
     axes_of,
@@ -26,6 +38,7 @@ from kernelmill.generators.composer.values import (
     View,
 )
 
+X, Y, Z = Argument(0), Argument(1), Argument(2)
 _PLAIN = {
     "sum": "sum", "amax": "max", "amin": "min", "prod": "prod", "any": "any", "all": "all",
 }  # fmt: skip
@@ -48,9 +61,11 @@ def kept(value: Value, shape: Sequence[Extent], axes: Sequence[int]) -> Value:
     return View(value, full, remap)
 
 
-def pointwise(template: str, *values: Value, shape: Sequence[Extent], dtype: str = "") -> Value:
+def pointwise(
+    function: Expression, *values: Value, shape: Sequence[Extent], dtype: str = ""
+) -> Value:
     spread = [broadcast(value, shape) for value in values]
-    return Map(template, spread, dtype or values[0].dtype, shape)
+    return Map(function, spread, dtype or values[0].dtype, shape)
 
 
 def moments(lowering: Lowering, source: Value, axes: Sequence[int]) -> tuple[Value, Value]:
@@ -58,22 +73,22 @@ def moments(lowering: Lowering, source: Value, axes: Sequence[int]) -> tuple[Val
     count = literal_count(source, axes)
     if lowering.plan.moments == "joint":
         total = folded(source, axes, "sum")
-        mean = Map("{0} / {1}", [total, count], source.dtype, total.shape)
+        mean = Map(X / Y, [total, count], source.dtype, total.shape)
         spread = folded(source, axes, "spread")
-        return mean, Map("{0} / {1}", [spread, count], source.dtype, mean.shape)
+        return mean, Map(X / Y, [spread, count], source.dtype, mean.shape)
     start = _first(source, axes)
-    shifted = pointwise("{0} - {1}", source, start, shape=source.shape)
+    shifted = pointwise(X - Y, source, start, shape=source.shape)
     total = folded(shifted, axes, "sum")
-    mean = Map("{0} + {1} / {2}", [start, total, count], source.dtype, total.shape)
+    mean = Map(X + Y / Z, [start, total, count], source.dtype, total.shape)
     if lowering.plan.moments == "one-pass":
-        squares = Map("{0} * {0}", [shifted], source.dtype, source.shape)
+        squares = Map(X * X, [shifted], source.dtype, source.shape)
         square_sum = folded(squares, axes, "sum")
-        template = "km::positive(({0} - {1} * {1} / {2}) / {2})"
-        return mean, Map(template, [square_sum, total, count], source.dtype, mean.shape)
-    difference = pointwise("{0} - {1}", source, mean, shape=source.shape)
-    squares = Map("{0} * {0}", [difference], source.dtype, source.shape)
+        spread_of_all = apply(Operator.POSITIVE, (X - Y * Y / Z) / Z)
+        return mean, Map(spread_of_all, [square_sum, total, count], source.dtype, mean.shape)
+    difference = pointwise(X - Y, source, mean, shape=source.shape)
+    squares = Map(X * X, [difference], source.dtype, source.shape)
     variance = folded(squares, axes, "sum")
-    return mean, Map("{0} / {1}", [variance, count], source.dtype, mean.shape)
+    return mean, Map(X / Y, [variance, count], source.dtype, mean.shape)
 
 
 def _first(source: Value, axes: Sequence[int]) -> Value:
@@ -83,14 +98,14 @@ def _first(source: Value, axes: Sequence[int]) -> Value:
     shape = [one if axis in axes else extent for axis, extent in enumerate(source.shape)]
 
     def remap(index: Index) -> Index:
-        return Index(["0" if axis in axes else part for axis, part in enumerate(index.parts)])
+        return Index([ZERO if axis in axes else part for axis, part in enumerate(index.parts)])
 
     return View(source, shape, remap)
 
 
 def literal_count(source: Value, axes: Sequence[int]) -> Literal:
     count = product([source.shape[axis] for axis in axes])
-    return Literal(f"{source.ctype}({count.code})", source.dtype)
+    return Literal(Cast(source.dtype, size(count)), source.dtype)
 
 
 @lowers(*_PLAIN, "argmax", "argmin")
@@ -122,10 +137,17 @@ def _place_of(lowering: Lowering, source: Value, axes: Sequence[int], op: str) -
     if axis == len(source.shape) - 1 or lowering.folds_places:
         return Reduce(source, axes, op, "int64")
     extreme = folded(source, axes, op.removeprefix("arg"))
-    code = "(({0} == {1}) | ({0} != {0}) ? {2} : std::numeric_limits<int64_t>::max())"
     place = Coordinate(source.shape, axis)
-    places = pointwise(code, source, extreme, place, shape=source.shape, dtype="int64")
+    places = pointwise(
+        place_if_reached(LARGEST_PLACE), source, extreme, place, shape=source.shape, dtype="int64"
+    )
     return Reduce(places, axes, "min", "int64")
+
+
+def place_if_reached(otherwise: Expression) -> Expression:
+    """Of an element, the extreme one and its place: the place where both are the same, or NaN."""
+    same, invalid = apply(Operator.EQ, X, Y), apply(Operator.NE, X, X)
+    return select(apply(Operator.BIT_OR, same, invalid), Z, otherwise)
 
 
 @lowers("mean")
@@ -133,7 +155,7 @@ def _mean(lowering: Lowering, node: Node) -> Value:
     source = cast(lowering.value(node.arguments[0]), node.results[0].dtype)
     axes = axes_of(keyword(node, 1, "dim"), len(source.shape))
     total = Reduce(source, axes, "sum", source.dtype)
-    mean = Map("{0} / {1}", [total, literal_count(source, axes)], source.dtype, total.shape)
+    mean = Map(X / Y, [total, literal_count(source, axes)], source.dtype, total.shape)
     return kept(mean, source.shape, axes) if keyword(node, 2, "keepdim", False) else mean
 
 
@@ -166,11 +188,10 @@ def _variance(lowering: Lowering, node: Node) -> Value | list[Value]:
     correction = 1 if correction is None else correction
     mean, variance = moments(lowering, source, axes)
     count = literal_count(source, axes)
-    factor = Literal(
-        f"({count.code} / ({count.code} - {literal(correction, source.dtype)}))", source.dtype
-    )
-    code = "km::sqrt({0} * {1})" if node.op.startswith("std") else "{0} * {1}"
-    result = Map(code, [variance, factor], source.dtype, variance.shape)
+    less = count.number - literal(correction, source.dtype)
+    factor = Literal(count.number / less, source.dtype)
+    function = apply(Operator.SQRT, X * Y) if node.op.startswith("std") else X * Y
+    result = Map(function, [variance, factor], source.dtype, variance.shape)
     keep = keyword(node, 3, "keepdim", False)
     results = [part if keep else dropped(part, axes) for part in (result, mean)]
     return results if node.op.startswith("var_mean") else results[0]
@@ -183,17 +204,17 @@ def dropped(value: Value, axes: Sequence[int]) -> Value:
 
     def remap(index: Index) -> Index:
         parts = iter(index.parts)
-        return Index(["0" if axis in axes else next(parts) for axis in range(rank)])
+        return Index([ZERO if axis in axes else next(parts) for axis in range(rank)])
 
     return View(value, shape, remap)
 
 
 _NORMS = {
-    0: ("({0} != 0)", "sum", "{0}"),
-    1: ("km::abs({0})", "sum", "{0}"),
-    2: ("{0} * {0}", "sum", "km::sqrt({0})"),
-    float("inf"): ("km::abs({0})", "max", "{0}"),
-    float("-inf"): ("km::abs({0})", "min", "{0}"),
+    0: (apply(Operator.NE, X, 0), "sum", X),
+    1: (apply(Operator.ABS, X), "sum", X),
+    2: (X * X, "sum", apply(Operator.SQRT, X)),
+    math.inf: (apply(Operator.ABS, X), "max", X),
+    -math.inf: (apply(Operator.ABS, X), "min", X),
 }
 """Of an order: what is folded, how, and what becomes of the result."""
 
@@ -207,9 +228,9 @@ def _vector_norm(lowering: Lowering, node: Node) -> Value:
     )
     axes = axes_of(keyword(node, 2, "dim"), len(source.shape))
     inside, op, outside = _NORMS.get(order) or (
-        f"km::pow(km::abs({{0}}), {literal(order, source.dtype)})",
+        apply(Operator.POW, apply(Operator.ABS, X), literal(order, source.dtype)),
         "sum",
-        f"km::pow({{0}}, {literal(1 / order, source.dtype)})",
+        apply(Operator.POW, X, literal(1 / order, source.dtype)),
     )
     mapped = Map(inside, [source], source.dtype, source.shape)
     reduce = Reduce(mapped, axes, op, source.dtype)
@@ -226,14 +247,14 @@ def _softmax(lowering: Lowering, node: Node) -> Value:
 
 def softmax(source: Value, axes: Sequence[int], logarithm: bool = False) -> Value:
     largest = folded(source, axes, "max")
-    shifted = pointwise("{0} - {1}", source, largest, shape=source.shape)
-    powers = Map("km::exp_nonpositive({0})", [shifted], source.dtype, source.shape)
+    shifted = pointwise(X - Y, source, largest, shape=source.shape)
+    powers = Map(apply(Operator.EXP_NONPOSITIVE, X), [shifted], source.dtype, source.shape)
     total = folded(powers, axes, "sum")
     if not logarithm:
-        inverse = Map("1 / {0}", [total], source.dtype, total.shape)
-        return pointwise("{0} * {1}", powers, inverse, shape=source.shape)
-    level = Map("km::log({0})", [total], source.dtype, total.shape)
-    return pointwise("{0} - {1}", shifted, level, shape=source.shape)
+        inverse = Map(1 / X, [total], source.dtype, total.shape)
+        return pointwise(X * Y, powers, inverse, shape=source.shape)
+    level = Map(apply(Operator.LOG, X), [total], source.dtype, total.shape)
+    return pointwise(X - Y, shifted, level, shape=source.shape)
 
 
 @lowers("logsumexp")
@@ -241,28 +262,31 @@ def _logsumexp(lowering: Lowering, node: Node) -> Value:
     source = lowering.value(node.arguments[0])
     axes = axes_of(node.arguments[1], len(source.shape))
     largest = folded(source, axes, "max")
-    code = "km::exp_nonpositive({0} - ({1} == -km::inf ? 0 : {1}))"
-    powers = pointwise(code, source, largest, shape=source.shape)
+    level = select(apply(Operator.EQ, Y, Constant(-math.inf, "float32")), 0, Y)
+    powers = pointwise(
+        apply(Operator.EXP_NONPOSITIVE, X - level), source, largest, shape=source.shape
+    )
     total = folded(powers, axes, "sum")
-    code = "({1} == km::inf ? {1} : km::log({0}) + {1})"  # infinity minus itself made `total` NaN
-    result = Map(code, [total, largest], source.dtype, total.shape)
+    infinite = apply(Operator.EQ, Y, Constant(math.inf, "float32"))
+    function = select(infinite, Y, apply(Operator.LOG, X) + Y)  # infinity minus itself made X NaN
+    result = Map(function, [total, largest], source.dtype, total.shape)
     return result if keyword(node, 2, "keepdim", False) else dropped(result, axes)
 
 
 def _scaled(
     source: Value, mean: Value, inverse: Value, weight: Value | None, bias: Value | None
 ) -> Value:
-    result = pointwise("({0} - {1}) * {2}", source, mean, inverse, shape=source.shape)
+    result = pointwise((X - Y) * Z, source, mean, inverse, shape=source.shape)
     if weight is not None:
-        result = pointwise("{0} * {1}", result, weight, shape=source.shape)
+        result = pointwise(X * Y, result, weight, shape=source.shape)
     if bias is not None:
-        result = pointwise("{0} + {1}", result, bias, shape=source.shape)
+        result = pointwise(X + Y, result, bias, shape=source.shape)
     return result
 
 
 def _inverse(variance: Value, epsilon: Any) -> Value:
-    code = f"1 / km::sqrt({{0}} + {literal(epsilon, variance.dtype)})"
-    return Map(code, [variance], variance.dtype, variance.shape)
+    function = 1 / apply(Operator.SQRT, X + literal(epsilon, variance.dtype))
+    return Map(function, [variance], variance.dtype, variance.shape)
 
 
 @lowers("native_layer_norm")
@@ -355,10 +379,9 @@ def _running_extreme(lowering: Lowering, node: Node) -> list[Value]:
     """The place of the running extreme is the last place where it was reached."""
     source = lowering.value(node.arguments[0])
     if not source.shape:
-        return [source, Literal("0", "int64")]
+        return [source, Literal(ZERO, "int64")]
     axis = axes_of(node.arguments[1], len(source.shape))[0]
     extreme = Scan(source, axis, node.op.removeprefix("cum"))
     place = Coordinate(source.shape, axis)
-    code = "(({0} == {1}) | ({0} != {0}) ? {2} : 0)"
-    reached = Map(code, [source, extreme, place], "int64", source.shape)
+    reached = Map(place_if_reached(ZERO), [source, extreme, place], "int64", source.shape)
     return [extreme, Scan(reached, axis, "max")]

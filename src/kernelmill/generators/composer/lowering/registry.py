@@ -5,9 +5,20 @@ from typing import Any, ClassVar
 
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.graph import Extent, Graph, Node, Real, Size, Source
-from kernelmill.generators.composer.index import Index
+from kernelmill.generators.composer.index import ZERO, Index
+from kernelmill.generators.composer.ir.cpp import CTYPES
+from kernelmill.generators.composer.ir.expressions import (
+    Argument,
+    Cast,
+    Constant,
+    Expression,
+    Variable,
+    apply,
+)
+from kernelmill.generators.composer.ir.operators import Operator
+from kernelmill.generators.composer.ir.sizes import read_size, size
 from kernelmill.generators.composer.lowering.walk import Walk, registering
-from kernelmill.generators.composer.values import CTYPES, Buffer, Literal, Map, Value, View
+from kernelmill.generators.composer.values import Buffer, Literal, Map, Value, View
 from kernelmill.records.tensors import HALF_TYPES
 
 
@@ -33,7 +44,7 @@ class Lowering(Walk[Value]):
     def _number(self, argument: Any, dtype: str) -> Value:
         if isinstance(argument, Real):
             name = self.numbers.setdefault(argument.code, f"number_{len(self.numbers)}")
-            return Literal(f"{CTYPES[dtype]}({name})", dtype)
+            return Literal(Cast(dtype, Variable(name)), dtype)
         return Literal(literal(argument, dtype), dtype)
 
     def operands(self, node: Node, arguments: Sequence[Any], dtype: str) -> list[Value]:
@@ -45,24 +56,15 @@ class Lowering(Walk[Value]):
 lowers = registering(Lowering.rules)
 
 
-def literal(number: Any, dtype: str) -> str:
-    """A number as C++ of the given type."""
-    ctype = CTYPES[dtype]
+def literal(number: Any, dtype: str) -> Expression:
+    """A number as one of the given type."""
     if isinstance(number, Size):
-        return f"{ctype}({number.extent.code})"
+        return Cast(dtype, size(number.extent))
     if isinstance(number, Real):
-        return f"{ctype}({number.code})"
+        return Cast(dtype, read_size(number.code))
     if dtype == "bool":
-        return "true" if number else "false"
-    if dtype in ("float32", "float64"):
-        if number != number:
-            return "km::nan"
-        if number in (float("inf"), float("-inf")):
-            return "-km::inf" if number < 0 else "km::inf"
-        text = repr(float(number))
-        code = f"{text}f" if dtype == "float32" else text
-        return f"({code})" if number < 0 else code
-    return f"{ctype}({int(number)})"
+        return Constant(bool(number), dtype)
+    return Constant(float(number) if dtype in ("float32", "float64") else int(number), dtype)
 
 
 def extent_of(argument: Any) -> Extent:
@@ -82,7 +84,7 @@ def broadcast(value: Value, shape: Sequence[Extent]) -> Value:
 
     def remap(index: Index) -> Index:
         parts = index.parts[missing:]
-        return Index(["0" if one else part for one, part in zip(single, parts, strict=True)])
+        return Index([ZERO if one else part for one, part in zip(single, parts, strict=True)])
 
     return View(value, shape, remap)
 
@@ -93,12 +95,16 @@ def cast(value: Value, dtype: str) -> Value:
     return Map(_conversion(value.dtype, dtype), [value], dtype, value.shape)
 
 
-def _conversion(given: str, wanted: str) -> str:
+def _conversion(given: str, wanted: str) -> Expression:
+    number = Argument(0)
     if wanted == "bool":
-        return "({0} != 0)"
+        return apply(Operator.NE, number, 0)
     if wanted in HALF_TYPES:
-        return f"to_{wanted}({{0}})"
-    return "from_half({0})" if given in HALF_TYPES else f"{CTYPES[wanted]}({{0}})"
+        return apply(_TO_HALF[wanted], number)
+    return apply(Operator.FROM_HALF, number) if given in HALF_TYPES else Cast(wanted, number)
+
+
+_TO_HALF = {"float16": Operator.TO_FLOAT16, "bfloat16": Operator.TO_BFLOAT16}
 
 
 def keyword(node: Node, position: int, name: str, default: Any = None) -> Any:

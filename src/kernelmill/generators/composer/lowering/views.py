@@ -4,7 +4,27 @@ from collections.abc import Sequence
 
 from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.graph import Extent, Node
-from kernelmill.generators.composer.index import EDGE, Index, add, atom, mul, reshaped, sub
+from kernelmill.generators.composer.index import (
+    EDGE,
+    ZERO,
+    Index,
+    add,
+    mod,
+    mul,
+    reshaped,
+    sub,
+)
+from kernelmill.generators.composer.ir.expressions import (
+    Argument,
+    Cast,
+    Expression,
+    Plain,
+    apply,
+    both,
+    select,
+)
+from kernelmill.generators.composer.ir.operators import Operator
+from kernelmill.generators.composer.ir.sizes import size
 from kernelmill.generators.composer.lowering.registry import (
     Lowering,
     axes_of,
@@ -56,7 +76,7 @@ def _add_or_drop_axes(lowering: Lowering, node: Node) -> Value:
 
     def remap(index: Index) -> Index:
         parts = iter(index.parts)
-        return Index(["0" if axis in gone else next(parts) for axis in range(len(value.shape))])
+        return Index([ZERO if axis in gone else next(parts) for axis in range(len(value.shape))])
 
     return View(value, shape, remap)
 
@@ -96,7 +116,7 @@ def _repeat(lowering: Lowering, node: Node) -> Value:
         for axis, extent in enumerate(value.shape):
             same = extent.code == shape[missing + axis].code
             part = index[missing + axis]
-            parts.append(part if same else f"{atom(part)} % {atom(extent.code)}")
+            parts.append(part if same else mod(part, size(extent)))
         return Index(parts)
 
     return View(value, shape, remap)
@@ -109,16 +129,16 @@ def _slice(lowering: Lowering, node: Node) -> Value:
     start = keyword(node, 2, "start", 0) or 0
     step = keyword(node, 4, "step", 1)
     place = extent_of(start)
-    begin = place.code
+    begin = size(place)
     if place.value < 0:
-        begin = f"larger({add(value.shape[axis].code, begin)}, 0)"
-    return moved(value, node.results[0].shape, axis, str(step), begin)
+        begin = apply(Operator.SIZE_MAX, add(size(value.shape[axis]), begin), 0)
+    return moved(value, node.results[0].shape, axis, step, begin)
 
 
-def moved(value: Value, shape: Sequence[Extent], axis: int, step: str, begin: str) -> Value:
+def moved(value: Value, shape: Sequence[Extent], axis: int, step: int, begin: Plain) -> Value:
     def remap(index: Index) -> Index:
         parts = list(index.parts)
-        parts[axis] = add(mul(parts[axis], step), atom(begin) if begin != "0" else "0")
+        parts[axis] = add(mul(parts[axis], step), begin)
         return Index(parts)
 
     return View(value, shape, remap)
@@ -129,7 +149,7 @@ def _select(lowering: Lowering, node: Node) -> Value:
     value = lowering.value(node.arguments[0])
     axis = axes_of(node.arguments[1], len(value.shape))[0]
     place = extent_of(node.arguments[2])
-    at = place.code if place.value >= 0 else add(value.shape[axis].code, place.code)
+    at = size(place) if place.value >= 0 else add(size(value.shape[axis]), size(place))
     return _taken(value, node.results[0].shape, axis, at)
 
 
@@ -141,17 +161,17 @@ def _split(lowering: Lowering, node: Node) -> list[Value]:
     )
     axis = axes_of(default, len(value.shape))[0]
     parts: list[Value] = []
-    start = "0"
+    start: Expression = ZERO
     for number, kind in enumerate(node.results):
         if node.op.startswith("unbind"):
-            parts.append(_taken(value, kind.shape, axis, str(number)))
+            parts.append(_taken(value, kind.shape, axis, number))
         else:
-            parts.append(moved(value, kind.shape, axis, "1", start))
-            start = add(start, kind.shape[axis].code)
+            parts.append(moved(value, kind.shape, axis, 1, start))
+            start = add(start, size(kind.shape[axis]))
     return parts
 
 
-def _taken(value: Value, shape: Sequence[Extent], axis: int, place: str) -> Value:
+def _taken(value: Value, shape: Sequence[Extent], axis: int, place: Plain) -> Value:
     return View(value, shape, lambda i: Index([*i.parts[:axis], place, *i.parts[axis:]]))
 
 
@@ -163,7 +183,7 @@ def _flip(lowering: Lowering, node: Node) -> Value:
     def remap(index: Index) -> Index:
         return Index(
             [
-                sub(sub(value.shape[axis].code, "1"), part) if axis in axes else part
+                sub(sub(size(value.shape[axis]), 1), part) if axis in axes else part
                 for axis, part in enumerate(index.parts)
             ]
         )
@@ -182,7 +202,7 @@ def _diagonal(lowering: Lowering, node: Node) -> Value:
 
     def remap(index: Index) -> Index:
         along, rest = index[rank - 2], iter(index.parts[: rank - 2])
-        places = {row: add(along, str(max(-shift, 0))), column: add(along, str(max(shift, 0)))}
+        places = {row: add(along, max(-shift, 0)), column: add(along, max(shift, 0))}
         return Index([places[axis] if axis in places else next(rest) for axis in range(rank)])
 
     return View(value, node.results[0].shape, remap)
@@ -192,7 +212,7 @@ def _diagonal(lowering: Lowering, node: Node) -> Value:
 def _unfold(lowering: Lowering, node: Node) -> Value:
     value = lowering.value(node.arguments[0])
     axis = axes_of(node.arguments[1], len(value.shape))[0]
-    step = extent_of(node.arguments[3]).code
+    step = size(extent_of(node.arguments[3]))
 
     def remap(index: Index) -> Index:
         *parts, inside = index.parts
@@ -209,9 +229,9 @@ def _cat(lowering: Lowering, node: Node) -> Value:
     rank = len(node.results[0].shape)
     parts = [cast(part, dtype) for part in given if len(part.shape) == rank]
     axis = axes_of(keyword(node, 1, "dim", 0), len(node.results[0].shape))[0]
-    starts = ["0"]
+    starts: list[Expression] = [ZERO]
     for part in parts[:-1]:
-        starts.append(add(starts[-1], part.shape[axis].code))
+        starts.append(add(starts[-1], size(part.shape[axis])))
     return Joined(parts, starts, node.results[0].shape, axis)
 
 
@@ -219,26 +239,20 @@ def _cat(lowering: Lowering, node: Node) -> Value:
 def _pad(lowering: Lowering, node: Node) -> Value:
     value, shape = lowering.value(node.arguments[0]), node.results[0].shape
     widths = node.arguments[1]
-    before = ["0"] * len(shape)
+    before: list[Expression] = [ZERO] * len(shape)
     for pair in range(len(widths) // 2):
-        before[len(shape) - 1 - pair] = extent_of(widths[2 * pair]).code
+        before[len(shape) - 1 - pair] = size(extent_of(widths[2 * pair]))
     filler = literal(keyword(node, 2, "value", 0) or 0, value.dtype)
 
     def remap(index: Index) -> Index:
-        return Index(
-            [
-                sub(part, b) if not b.startswith("-") else add(part, b[1:])
-                for part, b in zip(index.parts, before, strict=True)
-            ]
-        )
+        return Index([sub(part, b) for part, b in zip(index.parts, before, strict=True)])
 
-    def inside(index: Index) -> str:
+    def inside(index: Index) -> Expression | None:
         tests = []
         for axis, part in enumerate(remap(index).parts):
-            if before[axis] != "0" or value.shape[axis].code != shape[axis].code:
-                size = value.shape[axis].code
-                tests.append(f"{atom(part)} >= {EDGE} && {atom(part)} < {size} + {EDGE}")
-        return " && ".join(tests) or "true"
+            if before[axis] != ZERO or value.shape[axis].code != shape[axis].code:
+                tests += [part >= EDGE, part < add(size(value.shape[axis]), EDGE)]
+        return both(*tests)
 
     return Guarded(value, shape, remap, inside, filler)
 
@@ -253,23 +267,23 @@ def _arange(lowering: Lowering, node: Node) -> Value:
     if (start, step) == (0, 1):
         return counter
     wide = "float64" if "float" in kind.dtype else "int64"
-    code = f"{counter.ctype}({literal(start, wide)} + {literal(step, wide)} * {{0}})"
-    return Map(code, [counter], kind.dtype, kind.shape)
+    place = literal(start, wide) + literal(step, wide) * Argument(0)
+    return Map(Cast(kind.dtype, place), [counter], kind.dtype, kind.shape)
 
 
 @lowers("triu", "tril")
 def _triangle(lowering: Lowering, node: Node) -> Value:
     value = lowering.value(node.arguments[0])
-    diagonal = extent_of(keyword(node, 1, "diagonal", 0)).code
+    diagonal = size(extent_of(keyword(node, 1, "diagonal", 0)))
     rank = len(value.shape)
     row, column = (Coordinate(value.shape, axis) for axis in (rank - 2, rank - 1))
-    sign = ">=" if node.op.startswith("triu") else "<="
-    code = f"({{1}} - {{0}} {sign} {diagonal} ? {{2}} : 0)"
-    return Map(code, [row, column, value], value.dtype, value.shape)
+    operator = Operator.GE if node.op.startswith("triu") else Operator.LE
+    kept = apply(operator, Argument(1) - Argument(0), diagonal)
+    return Map(select(kept, Argument(2), 0), [row, column, value], value.dtype, value.shape)
 
 
 @lowers("eye")
 def _eye(lowering: Lowering, node: Node) -> Value:
     kind = node.results[0]
     row, column = (Coordinate(kind.shape, axis) for axis in (0, 1))
-    return Map("({0} == {1})", [row, column], kind.dtype, kind.shape)
+    return Map(apply(Operator.EQ, Argument(0), Argument(1)), [row, column], kind.dtype, kind.shape)

@@ -1,13 +1,38 @@
 """Convolutions and pooling: windows that slide over memory."""
 
+import math
 from collections.abc import Sequence
 from math import prod
 from typing import Any, NamedTuple
 
 from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.graph import Extent, Node
-from kernelmill.generators.composer.index import EDGE, Index, add, atom, mul, product, sub, unravel
-from kernelmill.generators.composer.lowering.reductions import kept, pointwise
+from kernelmill.generators.composer.index import (
+    EDGE,
+    ZERO,
+    Index,
+    add,
+    div,
+    mod,
+    mul,
+    product,
+    sub,
+    unravel,
+)
+from kernelmill.generators.composer.ir.cpp import LARGEST_PLACE
+from kernelmill.generators.composer.ir.expressions import (
+    Argument,
+    Cast,
+    Constant,
+    Expression,
+    Plain,
+    apply,
+    both,
+)
+from kernelmill.generators.composer.ir.operators import Operator
+from kernelmill.generators.composer.ir.sizes import extent as extent_for
+from kernelmill.generators.composer.ir.sizes import size
+from kernelmill.generators.composer.lowering.reductions import kept, place_if_reached, pointwise
 from kernelmill.generators.composer.lowering.registry import (
     Lowering,
     broadcast,
@@ -31,6 +56,7 @@ from kernelmill.generators.composer.values import (
 )
 
 _ONE = Extent("1", 1)
+_LEAST = Constant(-math.inf, "float32")
 _DIRECT_DEPTH = 32
 """Up to this many products an output a plain loop beats a contraction."""
 
@@ -73,7 +99,7 @@ def slides(
 
 
 def windowed(
-    value: Value, outer: Sequence[Extent], moves: Sequence[Slide], filler: str | None
+    value: Value, outer: Sequence[Extent], moves: Sequence[Slide], filler: Expression | None
 ) -> Value:
     """[..., out, window] from [..., in]: every place of the window as an axis of its own.
 
@@ -85,26 +111,26 @@ def windowed(
     kernel = [Extent(str(move.kernel), move.kernel) for move in moves]
     shape = [*value.shape[:lead], *outer, *kernel]
 
-    def place(index: Index, axis: int) -> str:
+    def place(index: Index, axis: int) -> Expression:
         move = moves[axis]
-        here = mul(index[lead + axis], str(move.stride))
-        here = add(here, mul(index[lead + rank + axis], str(move.dilation)))
-        return sub(here, str(move.pad))
+        here = mul(index[lead + axis], move.stride)
+        here = add(here, mul(index[lead + rank + axis], move.dilation))
+        return sub(here, move.pad)
 
     def remap(index: Index) -> Index:
         return Index([*index.parts[:lead], *(place(index, axis) for axis in range(rank))])
 
-    def inside(index: Index) -> str:
+    def inside(index: Index) -> Expression | None:
         tests = []
         for axis, move in enumerate(moves):
-            here, size = atom(place(index, axis)), value.shape[lead + axis]
+            here, along = place(index, axis), value.shape[lead + axis]
             if move.pad > 0:
-                tests.append(f"{here} >= {EDGE}")
-            if move.hangs_over(outer[axis], size):
-                tests.append(f"{here} < {size.code} + {EDGE}")
-        return " && ".join(tests) or "true"
+                tests.append(here >= EDGE)
+            if move.hangs_over(outer[axis], along):
+                tests.append(here < add(size(along), EDGE))
+        return both(*tests)
 
-    if filler is None or inside(Index(["0"] * len(shape))) == "true":
+    if filler is None or inside(Index([ZERO] * len(shape))) is None:
         return View(value, shape, remap)
     return Guarded(value, shape, remap, inside, filler)
 
@@ -143,7 +169,7 @@ def _convolution(lowering: Lowering, node: Node) -> Value:
         return result
     vector = lowering.value(bias)
     channels = reshape(vector, [vector.shape[0], *[_ONE] * len(moves)])
-    return pointwise("{0} + {1}", result, channels, shape=shape)
+    return pointwise(Argument(0) + Argument(1), result, channels, shape=shape)
 
 
 def _forward(
@@ -156,7 +182,7 @@ def _forward(
     few = depth <= _DIRECT_DEPTH and (inputs == 1 or groups > 1)
     if few or value.dtype != "float32":
         return _plain_loops(value, kernel, shape, moves, groups)
-    window = windowed(value, shape[2:], moves, "0")
+    window = windowed(value, shape[2:], moves, ZERO)
     return _as_contraction(value, window, kernel, shape, moves, groups)
 
 
@@ -172,15 +198,15 @@ def _plain_loops(
     full = [*shape, inputs, *sizes]
 
     def image(index: Index) -> Index:
-        group = index[1] if outputs == 1 else f"{atom(index[1])} / {outputs}"
-        channel = add(mul(group, inputs.code), index[2 + rank])
+        group = index[1] if outputs == 1 else div(index[1], outputs)
+        channel = add(mul(group, size(inputs)), index[2 + rank])
         return Index([index[0], channel, *index.parts[2 : 2 + rank], *index.parts[3 + rank :]])
 
     def weights(index: Index) -> Index:
         return Index([index[1], *index.parts[2 + rank :]])
 
     products = Map(
-        "{0} * {1}",
+        Argument(0) * Argument(1),
         [View(window, full, image), View(kernel, full, weights)],
         value.dtype,
         full,
@@ -205,26 +231,24 @@ def _as_contraction(
     taps = [Extent(str(inputs), inputs), *(Extent(str(m.kernel), m.kernel) for m in moves)]
     lines = shape[2:-1]
 
-    def split(batch: str) -> tuple[str, str]:
-        if groups == 1:
-            return batch, "0"
-        return f"{atom(batch)} / {groups}", f"{atom(batch)} % {groups}"
+    def split(batch: Plain) -> tuple[Plain, Plain]:
+        return (batch, ZERO) if groups == 1 else (div(batch, groups), mod(batch, groups))
 
-    def left(batch: str, row: str, depth: str) -> Index:
-        channel = add(mul(split(batch)[1], str(outputs)), row)
+    def left(batch: Plain, row: Plain, depth: Plain) -> Index:
+        channel = add(mul(split(batch)[1], outputs), row)
         return Index([channel, *unravel(depth, taps)])
 
-    def right(batch: str, depth: str, line: str, column: str) -> Index:
+    def right(batch: Plain, depth: Plain, line: Plain, column: Plain) -> Index:
         image, group = split(batch)
         channel, *places = unravel(depth, taps)
-        channel = add(mul(group, str(inputs)), channel)
+        channel = add(mul(group, inputs), channel)
         return Index([image, channel, *unravel(line, lines), column, *places])
 
-    def out(batch: str, row: str, line: str, column: str) -> Index:
+    def out(batch: Plain, row: Plain, line: Plain, column: Plain) -> Index:
         image, group = split(batch)
-        return Index([image, add(mul(group, str(outputs)), row), *unravel(line, lines), column])
+        return Index([image, add(mul(group, outputs), row), *unravel(line, lines), column])
 
-    batch = Extent(mul(shape[0].code, str(groups)), shape[0].value * groups)
+    batch = extent_for(mul(size(shape[0]), groups), shape[0].value * groups)
     form = ContractForm(
         batch=batch,
         rows=Extent(str(outputs), outputs),
@@ -263,17 +287,15 @@ def _transposed(
 
     def turned(index: Index) -> Index:
         group, channel = (
-            ("0", index[0])
-            if groups == 1
-            else (f"{atom(index[0])} / {outputs}", f"{atom(index[0])} % {outputs}")
+            (ZERO, index[0]) if groups == 1 else (div(index[0], outputs), mod(index[0], outputs))
         )
         reversed_taps = [
-            sub(str(m.kernel - 1), tap) for m, tap in zip(moves, index.parts[2:], strict=True)
+            sub(m.kernel - 1, tap) for m, tap in zip(moves, index.parts[2:], strict=True)
         ]
-        return Index([add(mul(group, str(inputs)), index[1]), channel, *reversed_taps])
+        return Index([add(mul(group, inputs), index[1]), channel, *reversed_taps])
 
     weights = View(kernel, turned_shape, turned)
-    window = windowed(stretched, shape[2:], back, "0")
+    window = windowed(stretched, shape[2:], back, ZERO)
     depth = inputs
     for move in moves:
         depth *= move.kernel
@@ -290,26 +312,25 @@ def _stretched(value: Value, gaps: Sequence[int]) -> Value:
     lead = len(value.shape) - len(gaps)
     shape = list(value.shape[:lead])
     for extent, gap in zip(value.shape[lead:], gaps, strict=True):
-        size = (extent.value - 1) * gap + 1
-        code = str(size) if extent.fixed else f"({extent.code} - 1) * {gap} + 1"
-        shape.append(Extent(code, size))
+        wide = add(mul(sub(size(extent), 1), gap), 1)
+        shape.append(extent_for(wide, (extent.value - 1) * gap + 1))
 
     def remap(index: Index) -> Index:
         parts = [
-            part if gap == 1 else f"{atom(part)} / {gap}"
+            part if gap == 1 else div(part, gap)
             for part, gap in zip(index.parts[lead:], gaps, strict=True)
         ]
         return Index([*index.parts[:lead], *parts])
 
-    def on_grid(index: Index) -> str:
+    def on_grid(index: Index) -> Expression | None:
         tests = [
-            f"{atom(part)} % {gap} == 0"
+            apply(Operator.EQ, mod(part, gap), 0)
             for part, gap in zip(index.parts[lead:], gaps, strict=True)
             if gap != 1
         ]
-        return " && ".join(tests)
+        return both(*tests)
 
-    return Guarded(value, shape, remap, on_grid, "0")
+    return Guarded(value, shape, remap, on_grid, ZERO)
 
 
 def _pool_moves(node: Node, dilation: Any, ceil: Any) -> list[Slide]:
@@ -335,23 +356,24 @@ def _max_pool(lowering: Lowering, node: Node) -> list[Value]:
     largest = Reduce(window, axes, "max", value.dtype, window=True, slides=edges)
     if len(node.results) == 1:
         return [largest]
-    return [largest, _first_place(value, largest, windowed(value, outer, moves, "-km::inf"), moves)]
+    beyond = windowed(value, outer, moves, _LEAST)
+    return [largest, _first_place(value, largest, beyond, moves)]
 
 
 def _first_place(value: Value, largest: Value, window: Value, moves: Sequence[Slide]) -> Value:
     """Where in the image the largest element of every window is; the first where several are."""
     rank, lead = len(moves), len(value.shape) - len(moves)
     axes = _window_axes(value, rank)
-    position: Value = Literal("0", "int64", window.shape)
+    position: Value = Literal(ZERO, "int64", window.shape)
     for axis, move in enumerate(moves):
         here = Coordinate(window.shape, lead + axis)
         tap = Coordinate(window.shape, axes[axis])
-        size = value.shape[lead + axis].code
-        code = f"{{0}} * ({size}) + {{1}} * {move.stride} + {{2}} * {move.dilation} - {move.pad}"
-        position = Map(code, [position, here, tap], "int64", window.shape)
+        along = size(value.shape[lead + axis])
+        line, column, inside = Argument(0), Argument(1), Argument(2)
+        function = line * along + column * move.stride + inside * move.dilation - move.pad
+        position = Map(function, [position, here, tap], "int64", window.shape)
     spread = broadcast(kept(largest, window.shape, axes), window.shape)
-    code = "(({0} == {1}) | ({0} != {0}) ? {2} : std::numeric_limits<int64_t>::max())"
-    places = Map(code, [window, spread, position], "int64", window.shape)
+    places = Map(place_if_reached(LARGEST_PLACE), [window, spread, position], "int64", window.shape)
     return Reduce(places, axes, "min", "int64", window=True)
 
 
@@ -361,26 +383,27 @@ def _average_pool(lowering: Lowering, node: Node) -> Value:
     ceil = bool(keyword(node, 4, "ceil_mode", False))
     moves = _pool_moves(node, 1, ceil)
     shape, rank = node.results[0].shape, len(moves)
-    window = windowed(value, shape[-rank:], moves, "0")
+    window = windowed(value, shape[-rank:], moves, ZERO)
     total = Reduce(window, _window_axes(value, rank), "sum", value.dtype, window=True)
     divisor = keyword(node, 6, "divisor_override")
     with_pad = bool(keyword(node, 5, "count_include_pad", True))
     if divisor is None and (ceil or (not with_pad and any(move.pad for move in moves))):
         return _divided_by_reach(total, value, moves, with_pad)
     area = divisor or prod(move.kernel for move in moves)
-    return Map(f"{{0}} * (1.0f / {area})", [total], value.dtype, shape)
+    return Map(Argument(0) * (Constant(1.0, "float32") / area), [total], value.dtype, shape)
 
 
 def _divided_by_reach(total: Value, value: Value, moves: Sequence[Slide], with_pad: bool) -> Value:
     """By how much of each window lies inside the input, or inside its padding."""
     lead = len(value.shape) - len(moves)
     for axis, move in enumerate(moves):
-        size = value.shape[lead + axis].code
-        start = f"{{1}} * {move.stride} - {move.pad}"
-        first = f"({start})" if with_pad else f"larger({start}, 0)"
-        end = f"smaller({start} + {move.kernel}, {size} + {move.pad if with_pad else 0})"
-        code = f"{{0}} / {total.ctype}({end} - {first})"
-        total = Map(code, [total, Coordinate(total.shape, lead + axis)], total.dtype, total.shape)
+        start = Argument(1) * move.stride - move.pad
+        first = start if with_pad else apply(Operator.SIZE_MAX, start, 0)
+        along = add(size(value.shape[lead + axis]), move.pad if with_pad else 0)
+        end = apply(Operator.SIZE_MIN, start + move.kernel, along)
+        function = Argument(0) / Cast(total.dtype, end - first)
+        place = Coordinate(total.shape, lead + axis)
+        total = Map(function, [total, place], total.dtype, total.shape)
     return total
 
 
@@ -393,23 +416,23 @@ class _Share(NamedTuple):
     @property
     def width(self) -> Extent:
         """Of the widest window."""
-        size, places = self.size, self.places
-        value = size.value // places.value + 2
-        if size.fixed and places.fixed:
-            exact = size.value % places.value == 0
-            value = size.value // places.value if exact else value
+        along, places = self.size, self.places
+        value = along.value // places.value + 2
+        if along.fixed and places.fixed:
+            exact = along.value % places.value == 0
+            value = along.value // places.value if exact else value
             return Extent(str(value), value)
-        return Extent(f"({size.code}) / ({places.code}) + 2", value)
+        return extent_for(add(div(size(along), size(places)), 2), value)
 
-    def start(self, place: str) -> str:
-        return f"{atom(place)} * ({self.size.code}) / ({self.places.code})"
+    def start(self, place: Expression) -> Expression:
+        return div(mul(place, size(self.size)), size(self.places))
 
-    def end(self, place: str) -> str:
-        beyond = f"({place} + 1) * ({self.size.code})"
-        return f"({beyond} + {self.places.code} - 1) / ({self.places.code})"
+    def end(self, place: Expression) -> Expression:
+        beyond = mul(add(place, 1), size(self.size))
+        return div(sub(add(beyond, size(self.places)), 1), size(self.places))
 
 
-def _adaptive_window(value: Value, shares: Sequence[_Share], filler: str) -> Value:
+def _adaptive_window(value: Value, shares: Sequence[_Share], filler: Expression) -> Value:
     rank, lead = len(shares), len(value.shape) - len(shares)
     shape = [*value.shape[:lead], *(s.places for s in shares), *(s.width for s in shares)]
 
@@ -420,11 +443,13 @@ def _adaptive_window(value: Value, shares: Sequence[_Share], filler: str) -> Val
         ]
         return Index([*index.parts[:lead], *parts])
 
-    def inside(index: Index) -> str:
+    def inside(index: Index) -> Expression | None:
         places = remap(index).parts[lead:]
-        return " && ".join(
-            f"{place} < {share.end(index[lead + axis])}"
-            for axis, (place, share) in enumerate(zip(places, shares, strict=True))
+        return both(
+            *(
+                place < share.end(index[lead + axis])
+                for axis, (place, share) in enumerate(zip(places, shares, strict=True))
+            )
         )
 
     return Guarded(value, shape, remap, inside, filler)
@@ -441,13 +466,14 @@ def _adaptive_average_pool(lowering: Lowering, node: Node) -> Value:
     value = lowering.value(node.arguments[0])
     shares = _shares(node, value)
     rank, lead = len(shares), len(value.shape) - len(shares)
-    window = _adaptive_window(value, shares, "0")
+    window = _adaptive_window(value, shares, ZERO)
     axes = _window_axes(value, rank)
     total: Value = Reduce(window, axes, "sum", value.dtype, window=True)
     for axis, share in enumerate(shares):
-        code = f"{{0}} / {value.ctype}({share.end('{1}')} - {share.start('{1}')})"
+        at = Argument(1)
+        function = Argument(0) / Cast(value.dtype, share.end(at) - share.start(at))
         place = Coordinate(total.shape, lead + axis)
-        total = Map(code, [total, place], value.dtype, total.shape)
+        total = Map(function, [total, place], value.dtype, total.shape)
     return total
 
 
@@ -455,6 +481,6 @@ def _adaptive_average_pool(lowering: Lowering, node: Node) -> Value:
 def _adaptive_max_pool(lowering: Lowering, node: Node) -> list[Value | None]:
     value = lowering.value(node.arguments[0])
     shares = _shares(node, value)
-    window = _adaptive_window(value, shares, "-km::inf")
+    window = _adaptive_window(value, shares, _LEAST)
     axes = _window_axes(value, len(shares))
     return [Reduce(window, axes, "max", value.dtype, window=True), None]

@@ -6,7 +6,7 @@ With a bias between: `(x @ a + c) @ b` is `x @ (a @ b) + c @ b`.
 from typing import NamedTuple
 
 from kernelmill.generators.composer.graph import Graph, Node, Reference
-from kernelmill.generators.composer.passes.calls import permute, pointwise, product, view
+from kernelmill.generators.composer.passes.calls import matrix_product, permute, pointwise, view
 from kernelmill.generators.composer.passes.editor import Editor, edited
 from kernelmill.generators.composer.passes.sizes import ONE, is_one
 
@@ -57,11 +57,11 @@ def _product_last(editor: Editor, outer: _Product) -> Reference | None:
     now = rows * middle * (depth + columns)
     if now < _LEAST_GAIN * depth * columns * (rows + middle):
         return None
-    made = product(editor, inner.left, product(editor, inner.right, outer.right))
+    made = matrix_product(editor, inner.left, matrix_product(editor, inner.right, outer.right))
     if inner.bias is None:
         return made
     row = view(editor, inner.bias, [ONE, editor.kind(inner.bias).shape[-1]])
-    return pointwise(editor, "add", made, product(editor, row, outer.right))
+    return pointwise(editor, "add", made, matrix_product(editor, row, outer.right))
 
 
 def _product_first(editor: Editor, outer: _Product) -> Reference | None:
@@ -73,7 +73,7 @@ def _product_first(editor: Editor, outer: _Product) -> Reference | None:
     now = depth * columns * (rows + middle)
     if now < _LEAST_GAIN * rows * middle * (depth + columns):
         return None
-    return product(editor, product(editor, outer.left, inner.left), inner.right)
+    return matrix_product(editor, matrix_product(editor, outer.left, inner.left), inner.right)
 
 
 def _beneath(editor: Editor, value: Reference) -> _Product | None:

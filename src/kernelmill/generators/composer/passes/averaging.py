@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kernelmill.generators.composer.graph import Extent, Reference, TensorSpec
+from kernelmill.generators.composer.index import product
 from kernelmill.generators.composer.passes.calls import permute, reduced, view
 from kernelmill.generators.composer.passes.editor import Editor
-from kernelmill.generators.composer.passes.sizes import ONE, is_one, longer, quotient, times
+from kernelmill.generators.composer.passes.sizes import ONE, is_one, longer, quotient
 
 
 class Window(NamedTuple):
@@ -61,14 +62,14 @@ def _pooled(editor: Editor, value: Reference, windows: Mapping[int, Window]) -> 
         return permute(editor, inner, order)
     first, last = min(windows), max(windows)
     before, after = kind.shape[:first], kind.shape[last + 1 :]
-    sizes = [*kind.shape[first : last + 1], *([times(after)] if after else [])]
+    sizes = [*kind.shape[first : last + 1], *([product(after)] if after else [])]
     every = [windows.get(axis, Window(1, 1, size)) for axis, size in enumerate(sizes, first)]
     if len(every) > _MOST_AXES:  # one axis after the other is the same
         for axis, window in windows.items():
             value = _pooled(editor, value, {axis: window})
         return value
     places = [window.places for window in every]
-    lead = before if len(before) == 2 else (times(before), ONE)
+    lead = before if len(before) == 2 else (product(before), ONE)
     pooled = editor.call(
         f"avg_pool{len(every)}d",
         [view(editor, value, [*lead, *sizes]), [w.width for w in every], [w.step for w in every]],

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kernelmill.generators.composer.graph import Extent, Reference, TensorSpec
+from kernelmill.generators.composer.index import product
 from kernelmill.generators.composer.passes.editor import Editor
 from kernelmill.generators.composer.passes.sizes import (
     ONE,
@@ -13,7 +14,6 @@ from kernelmill.generators.composer.passes.sizes import (
     is_one,
     longer,
     not_negative,
-    times,
 )
 
 _END = (1 << 63) - 1
@@ -67,7 +67,7 @@ def with_joined_axes(
     """The axes in the order of the groups, those of a group as one."""
     shape = editor.kind(value).shape
     ordered = permute(editor, value, [axis for group in groups for axis in group])
-    return view(editor, ordered, [times([shape[axis] for axis in group]) for group in groups])
+    return view(editor, ordered, [product([shape[axis] for axis in group]) for group in groups])
 
 
 def cut(editor: Editor, value: Reference, axis: int, front: int, back: int) -> Reference:
@@ -94,7 +94,7 @@ def joined(editor: Editor, parts: Sequence[Reference], axis: int) -> Reference:
     return editor.call("cat", [list(parts), axis], TensorSpec(first.dtype, shape))
 
 
-def product(editor: Editor, left: Reference, right: Reference) -> Reference:
+def matrix_product(editor: Editor, left: Reference, right: Reference) -> Reference:
     """Of matrices: `mm`, or `bmm` where there is an axis before."""
     one, other = editor.kind(left), editor.kind(right)
     shape = (*one.shape[:-1], other.shape[-1])

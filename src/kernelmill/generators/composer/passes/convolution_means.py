@@ -10,13 +10,14 @@ from itertools import groupby
 from typing import NamedTuple
 
 from kernelmill.generators.composer.graph import Extent, Node, Reference
+from kernelmill.generators.composer.index import product
 from kernelmill.generators.composer.passes.averaging import Averaging
 from kernelmill.generators.composer.passes.calls import (
     cut,
     joined,
+    matrix_product,
     permute,
     pointwise,
-    product,
     reduced,
     view,
     with_joined_axes,
@@ -29,7 +30,7 @@ from kernelmill.generators.composer.passes.convolutions import (
 )
 from kernelmill.generators.composer.passes.editor import Editor
 from kernelmill.generators.composer.passes.means import means
-from kernelmill.generators.composer.passes.sizes import ONE, argument, times
+from kernelmill.generators.composer.passes.sizes import ONE, argument
 from kernelmill.generators.composer.passes.window_means import window_mean
 
 
@@ -83,7 +84,7 @@ def _over_places(
         slides=tuple(given.slides[axis - 2] for axis in others),
     )
     total = _applied(editor, less, [whole[axis] for axis in (0, 1, *others)])
-    mean = pointwise(editor, "div", total, argument(times([whole[axis] for axis in axes])))
+    mean = pointwise(editor, "div", total, argument(product([whole[axis] for axis in axes])))
     mean = view(editor, mean, [ONE if axis in axes else size for axis, size in enumerate(whole)])
     if given.bias is None:
         return mean
@@ -95,7 +96,7 @@ def _applied(editor: Editor, given: Convolution, shape: Sequence[Extent]) -> Ref
     if given.slides:
         return convolved(editor, given, shape)
     weight = given.weight if given.transposed else permute(editor, given.weight, [1, 0])
-    return product(editor, given.image, weight)
+    return matrix_product(editor, given.image, weight)
 
 
 class _Taps(NamedTuple):

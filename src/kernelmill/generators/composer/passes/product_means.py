@@ -2,7 +2,7 @@
 
 from kernelmill.generators.composer.graph import Node, Reference
 from kernelmill.generators.composer.passes.averaging import Averaging, averaged
-from kernelmill.generators.composer.passes.calls import permute, pointwise, product
+from kernelmill.generators.composer.passes.calls import matrix_product, permute, pointwise
 from kernelmill.generators.composer.passes.editor import Editor
 from kernelmill.generators.composer.passes.means import means
 from kernelmill.generators.composer.passes.sizes import is_one
@@ -20,7 +20,7 @@ def _of_product(editor: Editor, node: Node, averaging: Averaging) -> Reference |
     if columns in averaging:
         right = averaged(editor, right, {columns: averaging[columns]})
     single = is_one(editor.kind(right).shape[columns])
-    made = (_dots if single else product)(editor, left, right)
+    made = (_dots if single else matrix_product)(editor, left, right)
     return averaged(editor, made, {axis: w for axis, w in averaging.items() if axis < rows})
 
 
@@ -30,7 +30,7 @@ def _dots(editor: Editor, left: Reference, column: Reference) -> Reference:
     rank = len(editor.kind(column).shape)
     swapped = [*range(rank - 2), rank - 1, rank - 2]
     row = permute(editor, column, swapped)
-    return permute(editor, product(editor, row, permute(editor, left, swapped)), swapped)
+    return permute(editor, matrix_product(editor, row, permute(editor, left, swapped)), swapped)
 
 
 @means("addmm", "baddbmm")

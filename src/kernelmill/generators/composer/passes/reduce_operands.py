@@ -8,6 +8,7 @@ scales between the two are applied to the mean.
 from collections.abc import Sequence
 
 from kernelmill.generators.composer.graph import Graph, Node, Reference
+from kernelmill.generators.composer.index import product
 from kernelmill.generators.composer.passes import (  # noqa: F401 - they register their rules
     convolution_means,
     product_means,
@@ -15,7 +16,7 @@ from kernelmill.generators.composer.passes import (  # noqa: F401 - they registe
 from kernelmill.generators.composer.passes.calls import pointwise, view
 from kernelmill.generators.composer.passes.editor import Editor, edited, keyword
 from kernelmill.generators.composer.passes.means import mean_of
-from kernelmill.generators.composer.passes.sizes import argument, times
+from kernelmill.generators.composer.passes.sizes import argument
 
 
 def reduce_operands(graph: Graph) -> Graph:
@@ -38,7 +39,7 @@ def _instead(editor: Editor, node: Node) -> Reference | None:
     if mean is None:
         return None
     if name == "sum":
-        count = times([kind.shape[axis] for axis in axes])
+        count = product([kind.shape[axis] for axis in axes])
         mean = pointwise(editor, "mul", mean, argument(count))
     return view(editor, mean, node.results[0].shape)
 

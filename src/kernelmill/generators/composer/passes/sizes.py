@@ -1,59 +1,53 @@
 """Arithmetic on sizes that may be symbols."""
 
-import re
 from collections.abc import Sequence
 
 from kernelmill.generators.composer.graph import Argument, Extent, Size, TensorSpec
-from kernelmill.generators.composer.index import add, mul, sub
+from kernelmill.generators.composer.index import add, product, sub
+from kernelmill.generators.composer.ir.expressions import Apply, Constant, apply
+from kernelmill.generators.composer.ir.operators import Operator
+from kernelmill.generators.composer.ir.sizes import extent, size
 
-_LAST_NUMBER = re.compile(r"(.*) ([+-]) (\d+)")
 ONE = Extent("1", 1)
 
 
-def fixed(size: int) -> Extent:
-    return Extent(str(size), size)
+def fixed(number: int) -> Extent:
+    return Extent(str(number), number)
 
 
-def longer(size: Extent, more: int) -> Extent:
+def longer(given: Extent, more: int) -> Extent:
     """A size with so many more, or fewer; not checked against zero."""
-    value = size.value + more
-    if size.fixed:
-        return fixed(value)
-    code = size.code
-    if found := _LAST_NUMBER.fullmatch(code):
-        code, sign, last = found.groups()
-        more += int(f"{sign}{last}")
-    return Extent(add(code, str(more)) if more >= 0 else sub(code, str(-more)), value)
+    value, tree = given.value + more, size(given)
+    if isinstance(tree, Apply) and tree.operator in (Operator.ADD, Operator.SUB):
+        rest, last = tree.operands
+        if isinstance(last, Constant):
+            more += int(last.value) if tree.operator is Operator.ADD else -int(last.value)
+            tree = rest
+    return extent(add(tree, more) if more >= 0 else sub(tree, -more), value)
 
 
-def not_negative(size: Extent) -> Extent:
-    if size.fixed:
-        return fixed(max(0, size.value))
-    return Extent(f"larger({size.code}, 0)", max(0, size.value))
+def not_negative(given: Extent) -> Extent:
+    value = max(0, given.value)
+    return fixed(value) if given.fixed else extent(apply(Operator.SIZE_MAX, size(given), 0), value)
 
 
-def times(sizes: Sequence[Extent]) -> Extent:
-    code, value = "1", 1
-    for size in sizes:
-        code, value = mul(code, size.code), value * size.value
-    return fixed(value) if all(size.fixed for size in sizes) else Extent(code, value)
-
-
-def quotient(size: Extent, divisor: int) -> Extent:
+def quotient(given: Extent, divisor: int) -> Extent:
     """Rounded down."""
     if divisor == 1:
-        return size
-    value = size.value // divisor
-    return fixed(value) if size.fixed else Extent(f"floordiv({size.code}, {divisor})", value)
+        return given
+    value = given.value // divisor
+    if given.fixed:
+        return fixed(value)
+    return extent(apply(Operator.SIZE_DIV, size(given), divisor), value)
 
 
-def argument(size: Extent) -> Argument:
+def argument(given: Extent) -> Argument:
     """A size as an operator takes it."""
-    return size.value if size.fixed else Size(size)
+    return given.value if given.fixed else Size(given)
 
 
-def is_one(size: Extent) -> bool:
-    return size.code == "1"
+def is_one(given: Extent) -> bool:
+    return given.code == "1"
 
 
 def broadcast(*shapes: Sequence[Extent]) -> tuple[Extent, ...]:
@@ -61,11 +55,11 @@ def broadcast(*shapes: Sequence[Extent]) -> tuple[Extent, ...]:
     rank = max(len(shape) for shape in shapes)
     sizes = [ONE] * rank
     for shape in shapes:
-        for axis, size in enumerate(shape, rank - len(shape)):
-            sizes[axis] = size if is_one(sizes[axis]) else sizes[axis]
+        for axis, given in enumerate(shape, rank - len(shape)):
+            sizes[axis] = given if is_one(sizes[axis]) else sizes[axis]
     return tuple(sizes)
 
 
 def elements(kind: TensorSpec) -> int:
     """How many a tensor has at the shown shape."""
-    return times(kind.shape).value
+    return product(kind.shape).value

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from kernelmill.generators.composer.graph import Extent, Node, Reference
+from kernelmill.generators.composer.index import product
 from kernelmill.generators.composer.passes.averaging import Window, averaged, windows_of
 from kernelmill.generators.composer.passes.calls import flipped, padded, permute
 from kernelmill.generators.composer.passes.convolutions import Convolution, Slide, convolved
 from kernelmill.generators.composer.passes.editor import Editor
-from kernelmill.generators.composer.passes.sizes import times
 
 _LEAST_GAIN = 2.0
 """Of multiplications: a convolution with longer steps reads memory less evenly."""
@@ -52,7 +52,7 @@ def _with_steps(
         edges[axis - 2] = (slide.pad, slide.pad)
         slides[axis - 2] = slide._replace(stride=window.step, pad=0)
     kernel = editor.kind(given.weight).shape
-    once = times([kernel[0], *kernel[2:]]).value  # multiplications for an element of the image
+    once = product([kernel[0], *kernel[2:]]).value  # multiplications for an element of the image
     if _POOLING * prod(window.width for window in windows.values()) > once:
         return None
     image = padded(editor, given.image, edges)
@@ -118,4 +118,4 @@ def _work(editor: Editor, given: Convolution, shape: Sequence[Extent]) -> int:
     inputs = kernel[0].value if given.transposed else kernel[1].value
     gaps = prod(slide.stride for slide in given.slides) if given.transposed else 1
     taps = prod(slide.taps for slide in given.slides)
-    return times(shape).value * inputs // (given.groups if given.transposed else 1) * taps // gaps
+    return product(shape).value * inputs // (given.groups if given.transposed else 1) * taps // gaps

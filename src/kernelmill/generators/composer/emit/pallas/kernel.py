@@ -1,6 +1,5 @@
 """The text of one kernel, and of the call that starts it."""
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -26,8 +25,8 @@ from kernelmill.generators.composer.emit.pallas.tensors import (
     Tensor,
 )
 from kernelmill.generators.composer.emit.triton.code import host
+from kernelmill.syntax import names_in
 
-_SIZES = re.compile(r"\b(?:s\d+|block_\d+)\b")
 _FOLDS = {"sum": "jnp.sum", "max": "jnp.max", "min": "jnp.min", "prod": "product_of"}
 _JOINS = {"sum": "{0} + {1}", "max": "jnp.maximum({0}, {1})", "min": "jnp.minimum({0}, {1})",
           "prod": "{0} * {1}"}  # fmt: skip
@@ -77,7 +76,7 @@ class _Writer:
         outputs = [f"out_{number}" for number in range(len(names))]
         body = [*self._loads(inputs), *self._computed(outputs)]
         scratch = [name for name, _ in self._scratch]
-        sizes = sorted(set(_SIZES.findall("\n".join(body))))
+        sizes = sorted(filter(_is_size, names_in("\n".join(body))))
         parameters = ", ".join([*inputs, *outputs, *scratch, *(["*", *sizes] if sizes else [])])
         definition = [
             f"def kernel_{self._number}({parameters}):",
@@ -354,3 +353,8 @@ def _is_swap(tensor: Permute) -> bool:
 
 def _identity(op: str, tensor: Tensor) -> str:
     return (_IDENTITIES if tensor.dtype == "float32" else _INTEGER_IDENTITIES)[op]
+
+
+def _is_size(name: str) -> bool:
+    """Whether a name is that of a size or of a block's."""
+    return name.removeprefix("block_").isdigit() or (name[0] == "s" and name[1:].isdigit())

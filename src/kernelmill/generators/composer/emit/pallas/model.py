@@ -1,7 +1,6 @@
 """model.py of a composed candidate: its kernels, and the host that calls them."""
 
 import ast
-import re
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
@@ -27,18 +26,17 @@ from kernelmill.generators.composer.emit.pallas.tensors import (
 from kernelmill.generators.composer.emit.triton.code import host
 from kernelmill.generators.composer.graph import Graph, Source
 from kernelmill.records.task import Task
-from kernelmill.syntax import parse_python
+from kernelmill.syntax import names_in, parse_python
 
 _RUNTIME = "kernelmill.generators.composer.emit.pallas"
-_NAME = re.compile(r"[A-Za-z_]\w*")
 _IMPORTS = {
-    "functools.": "import functools",
-    "math.": "import math",
-    "jax.": "import jax",
-    "jnp.": "import jax.numpy as jnp",
-    "lax.": "from jax import lax",
-    "pl.": "from jax.experimental import pallas as pl",
-    "pltpu.": "from jax.experimental.pallas import tpu as pltpu",
+    "functools": "import functools",
+    "math": "import math",
+    "jax": "import jax",
+    "jnp": "import jax.numpy as jnp",
+    "lax": "from jax import lax",
+    "pl": "from jax.experimental import pallas as pl",
+    "pltpu": "from jax.experimental.pallas import tpu as pltpu",
 }
 
 
@@ -82,9 +80,8 @@ class Model:
         body = "\n\n\n".join([*definitions, "\n".join(refuse_lines()), model])
         functions = _functions_for(body)
         whole = "\n\n\n".join([*functions, body])
-        imports = [
-            line for used, line in _IMPORTS.items() if re.search(rf"\b{re.escape(used)}", whole)
-        ]
+        used = names_in(whole)
+        imports = [line for name, line in _IMPORTS.items() if name in used]
         return "\n\n\n".join(["\n".join(imports), whole]) + "\n"
 
     def _model(self) -> list[str]:
@@ -185,7 +182,7 @@ def _functions_for(text: str) -> list[str]:
     found: set[str] = set()
     waiting = [text]
     while waiting:
-        called = set(_NAME.findall(waiting.pop())) & _runtime().keys() - found
+        called = names_in(waiting.pop()) & _runtime().keys() - found
         found |= called
         waiting += [_runtime()[name] for name in called]
     return [source for name, source in _runtime().items() if name in found]

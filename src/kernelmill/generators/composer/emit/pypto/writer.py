@@ -1,6 +1,6 @@
 """Lines of forward, and the kernels that they call, written in the order of the graph."""
 
-import re
+import ast
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from kernelmill.generators.composer.emit.pypto.held import (
 )
 from kernelmill.generators.composer.emit.triton.code import host
 from kernelmill.generators.composer.graph import Extent
+from kernelmill.syntax import parse_expression
 
 DTYPES = {
     "float32": "DT_FP32", "float16": "DT_FP16", "bfloat16": "DT_BF16", "int64": "DT_INT64",
@@ -27,7 +28,6 @@ _FLOATS = ("float32", "float16", "bfloat16")
 _MOST_AXES = 4
 """Of the tensors that PyPTO's operations take."""
 _LEAST_AXES = 2
-_LITERAL = re.compile(r'-?[\d.]+(?:e[+-]?\d+)?|float\("-?(?:inf|nan)"\)|True|False')
 
 
 class Memory(NamedTuple):
@@ -246,7 +246,13 @@ def _operands(
 
 
 def _is_literal(code: str) -> bool:
-    return _LITERAL.fullmatch(code.strip("()") if code.startswith("(") else code) is not None
+    """Whether code is a number, whatever the sizes."""
+    match parse_expression(code):
+        case ast.Constant() | ast.UnaryOp(op=ast.USub(), operand=ast.Constant()):
+            return True
+        case ast.Call(func=ast.Name(id="float"), args=[ast.Constant()]):
+            return True
+    return False
 
 
 def _read(name: str, dtype: str, logical: bool) -> str:

@@ -1,12 +1,21 @@
 """Contractions in register tiles: rows of scalars by one vector of columns."""
 
-import re
 from typing import NamedTuple
 
 from kernelmill.generators.composer.decisions import Plan
-from kernelmill.generators.composer.emit.contraction import Emission
+from kernelmill.generators.composer.emit.contraction import Emission, ends_with
 from kernelmill.generators.composer.graph import Extent
-from kernelmill.generators.composer.index import Index
+from kernelmill.generators.composer.index import ZERO, Index, mod
+from kernelmill.generators.composer.ir.cpp import cpp
+from kernelmill.generators.composer.ir.expressions import (
+    Apply,
+    Expression,
+    Plain,
+    Variable,
+)
+from kernelmill.generators.composer.ir.loops import Block, Statement, Statements
+from kernelmill.generators.composer.ir.operators import Operator
+from kernelmill.generators.composer.ir.sizes import read_size
 from kernelmill.generators.composer.values import Buffer, Contract, ContractForm, Value, View
 
 _FLOATS = 8
@@ -25,6 +34,17 @@ _DEPTH_BLOCK = 512
 _WHOLE_DEPTH = 1 << 40
 
 
+class _Address(NamedTuple):
+    """Where an element lies."""
+
+    memory: str
+    place: Expression
+
+    @property
+    def text(self) -> str:
+        return f"{self.memory} + {cpp(self.place)}"
+
+
 class _Tile(NamedTuple):
     rows: int
     registers: int
@@ -32,10 +52,10 @@ class _Tile(NamedTuple):
 
 def emit_contraction(
     contract: Contract, result: Value, target: Buffer, plan: Plan, stored: dict[int, Buffer]
-) -> list[str]:
+) -> list[Statement]:
     """The C++ of one contraction whose finished sums become elements of `result`."""
     lines = _Tiled(contract, plan, stored).lines(result, target)
-    return ["{", *(f"  {line}" for line in lines), "}"]
+    return [Block("{", lines)]
 
 
 def tile_code(rows: Extent, columns: Extent, plan: Plan) -> str:
@@ -57,7 +77,7 @@ def _tile(columns: Extent, plan: Plan) -> _Tile:
 
 
 class _Tiled(Emission):
-    def lines(self, result: Value, target: Buffer) -> list[str]:
+    def lines(self, result: Value, target: Buffer) -> list[Statement]:
         window = self._form.window
         if window is not None and self._plan.operand != "packed":
             lines, right = self._image(window)
@@ -105,7 +125,7 @@ class _Tiled(Emission):
             form.depth,
             form.lines,
             form.rows,
-            left=lambda b, m, k: form.right(b, k, "0", _only(form.columns, m)),
+            left=lambda b, m, k: form.right(b, k, 0, _only(form.columns, m)),
             right=lambda b, k, r, c: form.left(_copy(form), _only(form.rows, c), k),
             out=lambda b, m, r, c: form.out(b, c, r, m),
             left_along=form.right_along,
@@ -113,12 +133,12 @@ class _Tiled(Emission):
             copies=form.batch.code,
         )
 
-    def _shape(self) -> list[str]:
+    def _shape(self) -> list[Statement]:
         form = self._form
         sizes = form.batch, form.rows, form.depth, form.lines, form.columns, form.columns
         return [f"const km::Shape shape{{{', '.join(extent.code for extent in sizes)}}};"]
 
-    def _operands(self) -> tuple[list[str], str, str]:
+    def _operands(self) -> tuple[list[Statement], str, str]:
         """What stands before the call, the rows and the columns."""
         form, lines = self._form, self._shape()
         left, right = self._rows_in_place(), self._columns_in_place()
@@ -147,15 +167,15 @@ class _Tiled(Emission):
     def _columns_in_place(self) -> str:
         """A right operand that lies in memory, evenly spaced; empty where it is to be copied."""
         form, plan = self._form, self._plan
-        address = self._address(1, form.right("b", "k", "0", "c"))
-        if form.lines.code != "1" or plan.operand == "packed" or not address:
+        address = self._address(1, form.right("b", "k", 0, "c"))
+        if form.lines.code != "1" or plan.operand == "packed" or address is None:
             return ""
-        neighbours = _are_neighbours(address, "c")
+        neighbours = ends_with(address.place, "c")
         once = form.rows.value <= _tile(form.columns, plan).rows
         if not (neighbours or once or plan.operand == "direct"):
             return ""
         kind = "true" if neighbours else "false"
-        return f"km::in_place<{kind}>([=](long b, long k, long c) {{ return {address}; }})"
+        return f"km::in_place<{kind}>([=](long b, long k, long c) {{ return {address.text}; }})"
 
     def _runs_along(self) -> bool:
         form, plan = self._form, self._plan
@@ -174,50 +194,61 @@ class _Tiled(Emission):
         return f"{function}(shape, {rows}, {columns}, store);"
 
     def _column(self) -> str:
-        return self._row(1, self._form.right("b", "k", "0", "c"))
+        return self._row(1, self._form.right("b", "k", 0, "c"))
 
     def _row(self, number: int, index: Index) -> str:
         """Where a line of an operand begins, if its elements along k are neighbours."""
         address = self._address(number, index)
-        return re.sub(r"\bk\b", "0", address) if _are_neighbours(address, "k") else ""
+        if address is None or not ends_with(address.place, "k"):
+            return ""
+        return address._replace(place=address.place.replaced(Variable("k"), ZERO)).text
 
-    def _address(self, number: int, index: Index) -> str:
+    def _address(self, number: int, index: Index) -> "_Address | None":
         """Where an element of an operand lies, if k and the other index move it by even steps."""
         value = self._stored.get(id(self._inputs[number]), self._inputs[number])
         while isinstance(value, View):
             index = value.remap(index)
             value = self._stored.get(id(value.inputs[0]), value.inputs[0])
         if not isinstance(value, Buffer) or value.dtype != "float32" or not _is_even(index):
-            return ""
-        return f"{value.name} + {index.ravel(value.shape)}"
+            return None
+        return _Address(value.name, index.ravel(value.shape))
 
-    def _images(self, element: str) -> list[str]:
-        place = "long channel, long z, long y, long x"
+    def _images(self, element: Statements) -> list[Statement]:
+        head = "const auto element = [=](long channel, long z, long y, long x) -> float {"
+        own: list[Statement] = [
+            Block(head, element, "};", in_line=True),
+            "km::pad_copy(window, element, padded);",
+            "return static_cast<const float*>(padded);",
+        ]
         return [
             "const km::Memory<float> padded(window.image());",
-            "const auto image = [&](long b) {",
-            f"  const auto element = [=]({place}) -> float {{ {element} }};",
-            "  km::pad_copy(window, element, padded);",
-            "  return static_cast<const float*>(padded);",
-            "};",
+            Block("const auto image = [&](long b) {", own, "};"),
         ]
 
 
 def _is_even(index: Index) -> bool:
     """Whether an address is a sum of one for b and steps of m, k and c."""
-    moving = [part for part in index.parts if re.search(r"\b[mkc]\b", part)]
-    return not any(re.search(r"[/%(]", part) for part in moving)
+    return all(_moves_evenly(part.bare) for part in index.parts)
 
 
-def _are_neighbours(address: str, name: str) -> bool:
-    """Whether a step of this index is one element."""
-    return address.endswith(f" + {name}") and len(re.findall(rf"\b{name}\b", address)) == 1
+def _moves_evenly(part: Expression) -> bool:
+    if not part.names & {"m", "k", "c"} or isinstance(part, Variable):
+        return True
+    if not isinstance(part, Apply):
+        return False
+    if part.operator is Operator.MUL:
+        moving = [one for one in part.operands if one.names & {"m", "k", "c"}]
+        return len(moving) == 1 and _moves_evenly(moving[0])
+    sums = part.operator in (Operator.ADD, Operator.SUB)
+    return sums and all(_moves_evenly(one) for one in part.operands)
 
 
-def _copy(form: ContractForm) -> str:
+def _copy(form: ContractForm) -> Plain:
     """Which of the left operands item b uses."""
-    return {"1": "0", form.batch.code: "b"}.get(form.copies, f"b % ({form.copies})")
+    if form.copies == "1":
+        return 0
+    return "b" if form.copies == form.batch.code else mod("b", read_size(form.copies))
 
 
-def _only(extent: Extent, place: str) -> str:
-    return "0" if extent.code == "1" else place
+def _only(extent: Extent, place: Plain) -> Plain:
+    return 0 if extent.code == "1" else place

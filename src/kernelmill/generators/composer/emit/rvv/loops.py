@@ -1,128 +1,122 @@
-"""Loops for vectors: OpenMP's demands, said to clang with everything it would decide itself."""
+"""Loops for vectors of RISC-V, with everything said to clang that it would decide itself."""
 
-import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from kernelmill.generators.composer.decisions import Plan
+from kernelmill.generators.composer.emit.loops import CppLoops, indented
+from kernelmill.generators.composer.ir.cpp import cpp
+from kernelmill.generators.composer.ir.expressions import Apply, Expression, Variable
+from kernelmill.generators.composer.ir.loops import (
+    Assign,
+    Block,
+    Loop,
+    Reduction,
+    Statement,
+    Statements,
+)
+from kernelmill.generators.composer.ir.operators import Operator
 
-_DEMAND = re.compile(r"\s*#pragma omp (?:parallel for ?)?(simd)?.*")
-_REDUCTION = re.compile(r"reduction\((\S+?):(\w+)\)")
-_UNROLLED = re.compile(r"\s*#pragma GCC unroll \d+")
-_HEAD = re.compile(r"(\s*)for \(long (\w+) = (.+); \2 < (.+); \+\+\2\) \{")
-_EDGES = re.compile(r"(\s*)const auto careful = .*\{")
-"""A function that is called for the edges of a window."""
 _MASK = " vectorize_predicate(enable)"
-_SIGNS = {"max": ">", "min": "<"}
+_FURTHER = {"max": Operator.GT, "min": Operator.LT}
 
 
-class _Loop(NamedTuple):
-    indent: str
-    variable: str
-    start: str
-    end: str
-    body: list[str]
+class VectorLoops(CppLoops):
+    """The same loops as for C++, with clang's directives instead of OpenMP's."""
 
-    def written(self, start: str, end: str, demand: str) -> list[str]:
-        name = self.variable
-        head = f"{self.indent}for (long {name} = {start}; {name} < {end}; ++{name}) {{"
-        return [demand, head, *self.body, f"{self.indent}}}"]
+    def __init__(self, plan: Plan) -> None:
+        super().__init__()
+        self._plan = plan
+        self._short = False
+        """Whether loops run over a few elements mostly."""
+
+    def _block(self, block: Block) -> Iterator[str]:
+        outside, self._short = self._short, self._short or block.short
+        lines = list(super()._block(block))
+        self._short = outside
+        yield from lines
+
+    def _loop(self, loop: Loop) -> Iterator[str]:
+        if loop.unroll:
+            yield from self._demanded(loop, self._body(loop), "#pragma clang loop unroll(full)")
+        elif loop.vectors is None:
+            yield from self._written(loop, self._body(loop))
+        elif self._short:
+            yield from self._demanded(loop, self._body(loop), self._demand(1, 1))
+        elif loop.vectors.reductions:
+            yield from self._folded(loop, loop.vectors.reductions[0])
+        else:
+            yield from self._in_vectors(loop, self._body(loop))
+
+    def _body(self, loop: Loop) -> list[str]:
+        return self.lines(loop.body)
+
+    def _folded(self, loop: Loop, reduction: Reduction) -> Iterator[str]:
+        """With sums in any order; the largest float as an integer, which clang folds in vectors."""
+        name = reduction.name
+        ordered = _by_order(loop.body, reduction)
+        lines = list(self._in_vectors(loop, self.lines(ordered)))
+        if ordered != loop.body:
+            before = f"auto order_{name} = km::order({name});"
+            lines = [before, *lines, f"{name} = km::from_order<decltype({name})>(order_{name});"]
+        yield from ("{", "#pragma clang fp reassociate(on)", *indented(lines), "}")
+
+    def _in_vectors(self, loop: Loop, body: Sequence[str]) -> Iterator[str]:
+        """Whole vectors first, then what is left of them."""
+        plan = self._plan
+        demand = self._demand(plan.lmul, plan.unroll)
+        if plan.tail in ("all-masked", "scalar"):
+            masked = f"{demand}{_MASK}" if plan.tail == "all-masked" else demand
+            yield from self._demanded(loop, body, masked)
+            return
+        masked = plan.tail == "masked"
+        rest = f"{self._demand(plan.lmul, 1)}{_MASK}" if masked else self._demand(1, 1)
+        whole = f"whole_{loop.variable}"
+        group = plan.lmul * plan.unroll
+        yield from (
+            "{",
+            f"const long {whole} = km::whole<{group}>({loop.start}, {loop.end});",
+            *self._demanded(replace(loop, end=whole), body, demand),
+            *self._demanded(replace(loop, start=whole), body, rest),
+            "}",
+        )
+
+    def _demanded(self, loop: Loop, body: Sequence[str], demand: str) -> Iterator[str]:
+        yield from (demand, *self._written(loop, body))
+
+    def _demand(self, registers: int, vectors: int) -> str:
+        """A register holds two floats for every 64 bits of it."""
+        return (
+            "#pragma clang loop vectorize(assume_safety) "
+            f"vectorize_width({2 * registers}, scalable) interleave_count({vectors})"
+        )
 
 
-def directed(lines: list[str], plan: Plan) -> list[str]:
-    """The same loops, with clang's directives instead of OpenMP's."""
-    return list(_directed(iter(lines), plan))
-
-
-def _directed(lines: Iterator[str], plan: Plan, few: bool = False) -> Iterator[str]:
-    """`few`: the loops are over a few elements mostly."""
-    for line in lines:
-        demand = _DEMAND.fullmatch(line)
-        if _UNROLLED.fullmatch(line):
-            yield "#pragma clang loop unroll(full)"
-        elif edges := _EDGES.fullmatch(line):
-            end = f"{edges[1]}}};"
-            yield from (line, *_directed(iter(_until(end, lines)), plan, few=True), end)
-        elif demand is None:
-            yield line
-        elif demand[1]:
-            loop = _read(lines)
-            loop = loop._replace(body=list(_directed(iter(loop.body), plan, few)))
-            reduction = _REDUCTION.search(line)
-            if few:
-                yield from loop.written(loop.start, loop.end, _demand(1, 1))
-            elif reduction is None:
-                yield from _in_vectors(loop, plan)
-            else:
-                yield from _folded(loop, reduction[1], reduction[2], plan)
-
-
-def _read(lines: Iterator[str]) -> _Loop:
-    head = _HEAD.fullmatch(next(lines))
-    assert head is not None
-    indent, variable, start, end = head.groups()
-    return _Loop(indent, variable, start, end, _until(f"{indent}}}", lines))
-
-
-def _until(end: str, lines: Iterator[str]) -> list[str]:
-    found: list[str] = []
-    for line in lines:
-        if line == end:
-            return found
-        found.append(line)
-    raise AssertionError("a block without an end")
-
-
-def _folded(loop: _Loop, op: str, name: str, plan: Plan) -> list[str]:
-    """With sums in any order; the largest float as an integer, which clang folds in vectors."""
-    ordered = (
-        [_by_order(line, name, _SIGNS[op]) for line in loop.body] if op in _SIGNS else loop.body
-    )
-    lines = _in_vectors(loop._replace(body=ordered), plan)
-    if ordered != loop.body:
-        before = f"auto order_{name} = km::order({name});"
-        lines = [before, *lines, f"{name} = km::from_order<decltype({name})>(order_{name});"]
-    indent = loop.indent
-    inside = [line if line.startswith("#") else f"  {line}" for line in lines]
-    return [f"{indent}{{", "#pragma clang fp reassociate(on)", *inside, f"{indent}}}"]
-
-
-def _by_order(line: str, name: str, sign: str) -> str:
+def _by_order(body: Statements, reduction: Reduction) -> Statements:
     """`m = x > m ? x : m` with the order of x in place of x."""
-    choice = rf"(\s*){name} = (.+) {sign} {name} \? \2 : {name};"
-    found = re.fullmatch(choice, line)
-    if found is None:
-        return line
-    indent, element = found.groups()
-    order = f"order_{name}"
+    return [_ordered(statement, reduction) for statement in body]
+
+
+def _ordered(statement: Statement, reduction: Reduction) -> Statement:
+    if reduction.op not in _FURTHER or not isinstance(statement, Assign):
+        return statement
+    element = _taken_if_further(statement, reduction)
+    if element is None:
+        return statement
+    order, sign = f"order_{reduction.name}", _FURTHER[reduction.op].value.cpp
     return (
-        f"{indent}{{ const auto here = km::order({element}); "
+        f"{{ const auto here = km::order({cpp(element)}); "
         f"{order} = here {sign} {order} ? here : {order}; }}"
     )
 
 
-def _in_vectors(loop: _Loop, plan: Plan) -> list[str]:
-    """Whole vectors first, then what is left of them."""
-    demand = _demand(plan.lmul, plan.unroll)
-    if plan.tail == "all-masked":
-        return loop.written(loop.start, loop.end, f"{demand}{_MASK}")
-    if plan.tail == "scalar":
-        return loop.written(loop.start, loop.end, demand)
-    rest = f"{_demand(plan.lmul, 1)}{_MASK}" if plan.tail == "masked" else _demand(1, 1)
-    whole = f"whole_{loop.variable}"
-    group = plan.lmul * plan.unroll
-    return [
-        f"{loop.indent}{{",
-        f"{loop.indent}const long {whole} = km::whole<{group}>({loop.start}, {loop.end});",
-        *loop.written(loop.start, whole, demand),
-        *loop.written(whole, loop.end, rest),
-        f"{loop.indent}}}",
-    ]
-
-
-def _demand(registers: int, vectors: int) -> str:
-    """A register holds two floats for every 64 bits of it."""
-    return (
-        "#pragma clang loop vectorize(assume_safety) "
-        f"vectorize_width({2 * registers}, scalable) interleave_count({vectors})"
-    )
+def _taken_if_further(assign: Assign, reduction: Reduction) -> Expression | None:
+    """The element of which the largest (or least) is kept; None where it is something else."""
+    kept, value = Variable(reduction.name), assign.value
+    if assign.target != kept or not isinstance(value, Apply):
+        return None
+    if value.operator is not Operator.SELECT:
+        return None
+    condition, element, otherwise = value.operands
+    further = Apply(_FURTHER[reduction.op], (element, kept))
+    return element if condition == further and otherwise == kept else None

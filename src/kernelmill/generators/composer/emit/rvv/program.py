@@ -1,6 +1,5 @@
 """A whole candidate for RISC-V vectors: one file, with its run time in it."""
 
-import re
 from importlib.resources import files
 
 from kernelmill.generators.base import Declined
@@ -11,17 +10,15 @@ from kernelmill.generators.composer.emit.program import RUNTIME, Program
 from kernelmill.generators.composer.emit.runtime import as_one, headers
 from kernelmill.generators.composer.emit.rvv.contraction import emit_contraction, tile_code
 from kernelmill.generators.composer.emit.rvv.decisions import OneThread
-from kernelmill.generators.composer.emit.rvv.loops import directed
+from kernelmill.generators.composer.emit.rvv.loops import VectorLoops
 from kernelmill.generators.composer.graph import Graph, Symbol
-from kernelmill.generators.composer.values import CTYPES, Attention, Buffer, Contract, Value
+from kernelmill.generators.composer.ir.cpp import CTYPES
+from kernelmill.generators.composer.ir.loops import Statement, Statements, operators
+from kernelmill.generators.composer.values import Attention, Buffer, Contract, Value
 from kernelmill.records.task import Task
 from kernelmill.records.tensors import HALF_TYPES
 
 _RUNTIME = files("kernelmill.generators.composer") / "emit" / "rvv" / "runtime"
-_POLYNOMIALS = re.compile(
-    r"km::(?:a?(?:sin|cos|tan)h?|exp\w*|log\w*|pow|erf|sigmoid|s?elu|silu|gelu\w*|softplus|mish)\b"
-)
-"""What the run time computes by them."""
 _STANDARD = ("algorithm", "cmath", "cstdint", "limits", "utility")
 
 
@@ -38,16 +35,16 @@ class RvvProgram(Program):
         demand_state(self.graph, task)
         return {"kernel.cpp": self._source(task)}
 
-    def _contraction(self, contract: Contract, value: Value, target: Buffer) -> list[str]:
+    def _contraction(self, contract: Contract, value: Value, target: Buffer) -> list[Statement]:
         return emit_contraction(contract, value, target, self._plan, self._stored)
 
-    def _attention(self, value: Attention, target: Buffer) -> list[str]:
+    def _attention(self, value: Attention, target: Buffer) -> list[Statement]:
         query, key = value.inputs[:2]
         tile = tile_code(query.shape[2], key.shape[2], self._plan)
         return emit_attention(value, target, self._stored, tile)
 
-    def _directed(self, lines: list[str]) -> list[str]:
-        return directed(lines, self._plan)
+    def _printed(self, lines: Statements) -> list[str]:
+        return VectorLoops(self._plan).lines(lines)
 
     def _headers(self) -> list[str]:
         return [*super()._headers(), "loops.hpp", "order.hpp"]
@@ -60,8 +57,8 @@ class RvvProgram(Program):
         return ['#include "kernelmill.h"', "", *standard, "", *defined, as_one(texts)]
 
     def _has_polynomials(self) -> bool:
-        lines = (line for kernel in self.kernels for line in kernel.lines)
-        return "attention" in self.kinds or any(_POLYNOMIALS.search(line) for line in lines)
+        used = {operator for kernel in self.kernels for operator in operators(kernel.lines)}
+        return "attention" in self.kinds or any(one.value.polynomial for one in used)
 
     def _entry(self, task: Task) -> list[str]:
         """The entry: addresses and sizes are taken out of the tensors."""

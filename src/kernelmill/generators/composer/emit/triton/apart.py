@@ -60,7 +60,9 @@ def _emit_bags(value: Bags, target: Buffer, plan: Plan, stored: dict[int, Buffer
     scope = new_scope(2, stored)
     scope.lines.append(f"bag = {program_id()}")
     add_tile(scope, _COLUMNS, "tl.program_id(1) * COLUMNS", entries.shape[1], plan)
-    first, last = (scope.value(bounds, Index(["bag"])) for bounds in (starts, ends))
+    first, last = (
+        scope.write(scope.value(bounds, Index(["bag"]))).code for bounds in (starts, ends)
+    )
     body = scope.child("start")
     add_tile(body, _MEMBERS, "start", entries.shape[0], plan)
     body.lines.append(f"{_MEMBERS.mask} = {_MEMBERS.name} < {last}")
@@ -103,7 +105,7 @@ def _emit_ranking(value: Ranking, target: Buffer, plan: Plan, stored: dict[int, 
     scope.lines.append(f"place = place_of(order, {value.descending})")
     scope.frame.types["place"], scope.frame.depends["place"] = "int64", frozenset({"x", "r"})
     last = scope.child(fence=True)
-    last.lines.append(f"{_ALONG.mask} = r < {scope.write(value.count.code).code}")
+    last.lines.append(f"{_ALONG.mask} = r < {scope.size(value.count).code}")
     last.store(target, index, "place")
     count = max(1, min(1024 // padded(length), padded(rows)))
     constants = {"ROWS": str(count), "WIDTH": power_of_two(length)}

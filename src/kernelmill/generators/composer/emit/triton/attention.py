@@ -13,7 +13,9 @@ from kernelmill.generators.composer.emit.triton.launch import (
     program_id,
 )
 from kernelmill.generators.composer.emit.triton.scope import Scope, Tile
-from kernelmill.generators.composer.index import Index, product
+from kernelmill.generators.composer.index import Index, div, product
+from kernelmill.generators.composer.ir.expressions import Plain
+from kernelmill.generators.composer.lowering.attention import heads_to_each
 from kernelmill.generators.composer.values import Attention, Buffer, Literal, Value, View
 
 WIDEST = 128
@@ -38,14 +40,14 @@ def emit_attention(
         _demand_memory(operand, stored)
     scope = new_scope(2, stored)
     lines = scope.lines
-    lines += [f"b = {program_id()} // {scope.write(query.shape[1].code).within(8)}",
-              f"h = {program_id()} % {scope.write(query.shape[1].code).within(8)}"]  # fmt: skip
+    lines += [f"b = {program_id()} // {scope.size(query.shape[1]).within(8)}",
+              f"h = {program_id()} % {scope.size(query.shape[1]).within(8)}"]  # fmt: skip
     add_tile(scope, _QUERIES, "tl.program_id(1) * QUERIES", query.shape[2], plan)
     for tile, extent in ((_QUERY_COLUMNS, query.shape[3]), (_KEY_COLUMNS, key.shape[3]),
                          (_VALUE_COLUMNS, values.shape[3])):  # fmt: skip
         add_tile(scope, tile, "", extent, plan)
-    heads, key_heads = query.shape[1].code, key.shape[1].code
-    head = "h" if heads == key_heads else f"h / (({heads}) / ({key_heads}))"
+    share = heads_to_each(query, key)
+    head: Plain = "h" if share is None else div("h", share)
     scaled = scope.write(scope.value(value.scale, Index([]))).code
     rows = scope.write(scope.value(query, Index(["b", "h", "m", "dq"]))).code
     lines += [
@@ -54,7 +56,7 @@ def emit_attention(
         "sum = tl.zeros([QUERIES, VALUE_WIDTH], tl.float32)",
     ]
     body = _body(scope, value, head, rows, scaled, plan, precision)
-    end = scope.write(key.shape[2].code).code
+    end = scope.size(key.shape[2]).code
     if value.causal:
         end = f"tl.minimum({end}, tl.program_id(1) * QUERIES + QUERIES)"
     lines += [f"for start in range(0, {end}, KEYS):", *(f"    {line}" for line in body.lines)]
@@ -79,7 +81,7 @@ def emit_attention(
 def _body(
     scope: Scope,
     value: Attention,
-    head: str,
+    head: Plain,
     rows: str,
     scaled: str,
     plan: Plan,

@@ -1,37 +1,32 @@
-"""Trees of the lowering's expressions, written as Python: for a kernel, or for the host."""
+"""Expressions in Python: for a kernel, or for the host."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from kernelmill.generators.base import Declined
-from kernelmill.generators.composer.emit.triton.syntax import (
-    Binary,
-    Call,
-    Choice,
-    Element,
-    Name,
-    Number,
-    Tree,
-    Unary,
-    read,
-)
 from kernelmill.generators.composer.index import EDGE
-from kernelmill.generators.composer.values import CTYPES
+from kernelmill.generators.composer.ir.cpp import LARGEST_PLACE
+from kernelmill.generators.composer.ir.expressions import (
+    INDEX,
+    Apply,
+    Cast,
+    Constant,
+    Element,
+    Expression,
+    Variable,
+)
+from kernelmill.generators.composer.ir.operators import COMPARISONS, Form, Operator
+from kernelmill.generators.composer.ir.sizes import read_size
 
 _WIDTH = {"bool": 0, "uint8": 1, "int8": 1, "int16": 2, "int": 3, "int32": 3, "int64": 4,
           "float16": 5, "bfloat16": 5, "float32": 6, "float64": 7}  # fmt: skip
 """Of two operands the wider type is the result's; `int` is that of sizes and indices."""
-_TYPES = {ctype: dtype for dtype, ctype in CTYPES.items()} | {"int": "int", "long": "int"}
-_TYPES |= {"from_half": "float32", "to_float16": "float16", "to_bfloat16": "bfloat16"}
-"""What functions convert to."""
 _BINDING = {"|": 2, "^": 3, "&": 4, "<<": 5, ">>": 5, "+": 6, "-": 6, "*": 7, "/": 7, "//": 7,
             "%": 7}  # fmt: skip
 _COMPARISON, _SIGNED, _ATOM = 1, 8, 9
-_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
-_LOGICAL = {"&&": "&", "||": "|"}
-_QUOTIENTS = {"floordiv": "//", "modulo": "%"}
-"""Of sizes, which are not negative."""
+_LOGICAL = {Operator.AND: "&", Operator.OR: "|"}
 
 
 class Term(NamedTuple):
@@ -41,6 +36,8 @@ class Term(NamedTuple):
     dtype: str
     binding: int = _ATOM
     """How tightly its outermost operator binds."""
+    names: frozenset[str] = frozenset()
+    """Names of the kernel that are in it."""
 
     def within(self, binding: int) -> str:
         return self.code if self.binding >= binding else f"({self.code})"
@@ -50,15 +47,6 @@ class Term(NamedTuple):
         return self.dtype.startswith("float")
 
 
-_CONSTANTS = {
-    "km::inf": Term('float("inf")', "float32"),
-    "km::nan": Term('float("nan")', "float32"),
-    "true": Term("True", "bool"),
-    "false": Term("False", "bool"),
-    EDGE: Term("0", "int"),
-}
-
-
 def is_number(code: str) -> bool:
     return code.replace(".", "", 1).replace("e-", "", 1).isdigit()
 
@@ -66,32 +54,29 @@ def is_number(code: str) -> bool:
 class Language(ABC):
     """What one side of a program calls things."""
 
-    functions: ClassVar[dict[str, str]]
-    """C++ functions, as Python with {0}, {1}... in it."""
-
     def __init__(self, type_of: Callable[[str], str]) -> None:
         self._type_of = type_of
 
-    def write(self, code: str) -> Term:
-        return self.term(read(code))
-
-    def term(self, tree: Tree) -> Term:
-        match tree:
-            case Number(text):
-                return _number(text)
-            case Name(text):
-                return self._name(text)
-            case Unary(sign, operand):
-                return self._unary(sign, self.term(operand))
-            case Binary(sign, left, right):
-                return self._binary(sign, self.term(left), self.term(right))
-            case Choice(condition, chosen, otherwise):
-                parts = [self.term(part) for part in (condition, chosen, otherwise)]
-                return self.choice(self._logical(parts[0]), parts[1], parts[2])
+    def write(self, tree: Expression) -> Term:
+        match tree.bare:
+            case Constant() as constant:
+                return self._constant(constant)
+            case Variable(name):
+                return self._name(name)
             case Element(memory, place):
-                return self.element(memory, self.term(place))
-            case Call(function, arguments):
-                return self._call(function, [self.term(argument) for argument in arguments])
+                return self.element(memory, self.write(place))
+            case Cast(dtype, operand):
+                inner = self.write(operand)
+                return self.cast(inner, dtype)._replace(names=inner.names)
+            case Apply(operator, operands):
+                parts = [self.write(operand) for operand in operands]
+                names = frozenset().union(*(part.names for part in parts))
+                return self._applied(operator, parts)._replace(names=names)
+        raise TypeError(type(tree).__name__)
+
+    @abstractmethod
+    def form(self, form: Form) -> str:
+        """How this side writes a function; empty where it cannot."""
 
     @abstractmethod
     def choice(self, condition: Term, chosen: Term, otherwise: Term) -> Term: ...
@@ -102,19 +87,44 @@ class Language(ABC):
     @abstractmethod
     def cast(self, term: Term, dtype: str) -> Term: ...
 
+    def _constant(self, constant: Constant) -> Term:
+        value, dtype = constant.value, constant.dtype
+        if dtype == "bool":
+            return Term(str(bool(value)), dtype)
+        if "float" in dtype:
+            sign = "-" if value < 0 else ""
+            code = repr(abs(value)) if math.isfinite(value) else f'float("{abs(value)}")'
+            return Term(sign + code, "float32", _SIGNED if sign else _ATOM)
+        if constant == LARGEST_PLACE:
+            return Term(str(value), dtype)
+        term = Term(str(value), "int", _SIGNED if value < 0 else _ATOM)
+        return term if dtype == INDEX else self.cast(term, dtype)
+
     def _name(self, text: str) -> Term:
-        return _CONSTANTS.get(text) or Term(text, self._type_of(text))
+        if text == EDGE.name:
+            return Term("0", "int")
+        return Term(text, self._type_of(text), names=frozenset({text}))
 
-    def _unary(self, sign: str, operand: Term) -> Term:
-        if sign == "!":
+    def _applied(self, operator: Operator, parts: list[Term]) -> Term:
+        if operator is Operator.SELECT:
+            return self.choice(self._logical(parts[0]), parts[1], parts[2])
+        if not operator.is_sign:
+            return self._called(operator.value, parts)
+        if len(parts) == 1:
+            return self._unary(operator, parts[0])
+        return self._binary(operator, *parts)
+
+    def _unary(self, operator: Operator, operand: Term) -> Term:
+        if operator is Operator.NOT:
             return Term(f"{operand.within(2)} == 0", "bool", _COMPARISON)
-        return Term(f"{sign}{operand.within(_SIGNED)}", operand.dtype, _SIGNED)
+        return Term(f"{operator.value.cpp}{operand.within(_SIGNED)}", operand.dtype, _SIGNED)
 
-    def _binary(self, sign: str, left: Term, right: Term) -> Term:
-        if sign in _LOGICAL:
+    def _binary(self, operator: Operator, left: Term, right: Term) -> Term:
+        if operator in _LOGICAL:
             left, right = self._logical(left), self._logical(right)
-            return _joined(_LOGICAL[sign], left, right, "bool")
-        if sign in _COMPARISONS:
+            return _joined(_LOGICAL[operator], left, right, "bool")
+        sign = operator.value.cpp
+        if operator in COMPARISONS:
             return Term(f"{left.within(2)} {sign} {right.within(2)}", "bool", _COMPARISON)
         dtype = wider(left.dtype, right.dtype)
         if dtype == "bool" and sign not in "&|^":
@@ -129,16 +139,14 @@ class Language(ABC):
             return term
         return Term(f"{term.within(2)} != 0", "bool", _COMPARISON)
 
-    def _call(self, function: str, arguments: list[Term]) -> Term:
-        if function in _TYPES:
-            return self.cast(arguments[0], _TYPES[function])
-        if function.endswith("::max") and "numeric_limits" in function:
-            return Term(str(2**63 - 1), "int64")
-        if function in _QUOTIENTS:
-            return _joined(_QUOTIENTS[function], arguments[0], arguments[1], "int")
-        template = self.functions.get(function.partition("<")[0])
-        if template is None:
-            raise Declined(f"the function {function}")
+    def _called(self, form: Form, arguments: list[Term]) -> Term:
+        if form.converts:
+            return self.cast(arguments[0], form.converts)
+        template = self.form(form)
+        if not template:
+            raise Declined(f"the function {form.cpp}")
+        if template in _BINDING:
+            return _joined(template, arguments[0], arguments[1], "int")
         dtype = "bool"
         for argument in arguments:
             dtype = wider(dtype, argument.dtype)
@@ -146,12 +154,6 @@ class Language(ABC):
 
     def call(self, template: str, arguments: list[Term], dtype: str) -> Term:
         return Term(template.format(*(argument.code for argument in arguments)), dtype)
-
-
-def _number(text: str) -> Term:
-    if text.endswith("f") or "." in text or "e" in text:
-        return Term(text.removesuffix("f"), "float32")
-    return Term(text, "int")
 
 
 def _joined(sign: str, left: Term, right: Term, dtype: str) -> Term:
@@ -176,14 +178,11 @@ def wider(one: str, other: str) -> str:
 class HostLanguage(Language):
     """Sizes, grids and numbers, computed before a launch."""
 
-    functions: ClassVar[dict[str, str]] = {
-        "larger": "max({0}, {1})",
-        "smaller": "min({0}, {1})", "std::sqrt": "math.sqrt({0})", "km::sqrt": "math.sqrt({0})",
-        "std::pow": "pow({0}, {1})",
-    }  # fmt: skip
-
     def __init__(self) -> None:
         super().__init__(lambda name: "int")
+
+    def form(self, form: Form) -> str:
+        return form.host
 
     def choice(self, condition: Term, chosen: Term, otherwise: Term) -> Term:
         code = f"({chosen.code} if {condition.code} else {otherwise.code})"
@@ -197,51 +196,20 @@ class HostLanguage(Language):
         return term if term.dtype == dtype else Term(f"{function}({term.code})", dtype)
 
 
-def host(code: str) -> str:
-    return HostLanguage().write(code).code
+def host(text: str) -> str:
+    """An expression of sizes, in Python of the host."""
+    return HostLanguage().write(read_size(text)).code
 
 
 class KernelLanguage(Language):
     """Elements of tiles. `load` gives the code that reads memory."""
 
-    functions: ClassVar[dict[str, str]] = {
-        "km::abs": "tl.abs({0})", "km::exp": "tl.exp({0})", "km::exp_nonpositive": "tl.exp({0})",
-        "km::exp2": "tl.exp2({0})",
-        "km::log": "tl.log({0})", "km::log2": "tl.log2({0})", "km::sin": "tl.sin({0})",
-        "km::cos": "tl.cos({0})", "km::erf": "tl.erf({0})", "km::floor": "tl.floor({0})",
-        "km::ceil": "tl.ceil({0})", "km::sqrt": "tl.sqrt_rn({0})",
-        "km::relu": "tl.where({0} < 0, 0.0, {0})", "km::positive": "tl.where({0} < 0, 0.0, {0})",
-        "km::maximum": "tl.maximum({0}, {1}, propagate_nan=tl.PropagateNan.ALL)",
-        "km::minimum": "tl.minimum({0}, {1}, propagate_nan=tl.PropagateNan.ALL)",
-        "std::fmax": "tl.where(({0} > {1}) | ({1} != {1}), {0}, {1})",
-        "std::fmin": "tl.where(({0} < {1}) | ({1} != {1}), {0}, {1})",
-        "km::clamped_below": "tl.where({0} < {1}, {1}, {0})",
-        "km::clamped_above": "tl.where({0} > {1}, {1}, {0})",
-        "km::expm1": "expm1({0})", "km::log1p": "log1p({0})", "km::tanh": "tanh({0})",
-        "km::sinh": "sinh({0})", "km::cosh": "cosh({0})", "km::tan": "tan({0})",
-        "km::sigmoid": "sigmoid({0})", "km::logsigmoid": "logsigmoid({0})",
-        "km::softplus": "softplus({0}, {1}, {2})", "km::mish": "mish({0})",
-        "km::gelu_erf": "gelu_erf({0})", "km::gelu_tanh": "gelu_tanh({0})",
-        "km::hardswish": "hardswish({0})", "km::hardsigmoid": "hardsigmoid({0})",
-        "km::trunc": "trunc({0})", "km::round": "round_even({0})",
-        "km::copysign": "copysign({0}, {1})", "km::pow": "power({0}, {1})",
-        "km::fmod": "fmod({0}, {1})", "km::remainder": "remainder({0}, {1})",
-        "km::modulo": "floor_modulo({0}, {1})", "km::floordiv": "floor_quotient({0}, {1})",
-        "larger": "tl.maximum({0}, {1})", "smaller": "tl.minimum({0}, {1})",
-        "std::max": "tl.maximum({0}, {1})",
-    } | {
-        f"{space}::{name}": f"tl.extra.cuda.libdevice.{name}({places})"
-        for space, names, places in (
-            ("km", "acos asin atan", "{0}"),
-            ("std", "erfc asinh acosh atanh lgamma", "{0}"),
-            ("std", "atan2 hypot", "{0}, {1}"),
-        )
-        for name in names.split()
-    }  # fmt: skip
-
     def __init__(self, type_of: Callable[[str], str], load: Callable[[str, Term], Term]) -> None:
         super().__init__(type_of)
         self._load = load
+
+    def form(self, form: Form) -> str:
+        return form.triton
 
     def choice(self, condition: Term, chosen: Term, otherwise: Term) -> Term:
         code = f"tl.where({condition.code}, {chosen.code}, {otherwise.code})"

@@ -5,7 +5,6 @@ channel through one tap of the window after the other, so that only a tile's col
 where the window is.
 """
 
-import re
 from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -25,7 +24,9 @@ from kernelmill.generators.composer.emit.triton.launch import (
 from kernelmill.generators.composer.emit.triton.scope import Scope, Tile
 from kernelmill.generators.composer.emit.triton.walk import Turned, Walk
 from kernelmill.generators.composer.graph import Extent
-from kernelmill.generators.composer.index import Index, Joint, product, unravel
+from kernelmill.generators.composer.index import ZERO, Index, Joint, product, unravel
+from kernelmill.generators.composer.ir.expressions import Element, Expression, Plain, Variable
+from kernelmill.generators.composer.ir.sizes import size
 from kernelmill.generators.composer.values import (
     Buffer,
     Contract,
@@ -81,15 +82,16 @@ class Sums(Buffer):
         """The same memory, with its parts as an axis."""
         return Buffer(self.name, [Extent(str(self.parts), self.parts), *self.shape], self.dtype)
 
-    def emit(self, scope: "Scope", index: Index) -> str:  # type: ignore[override]
-        whole = self.whole
-        terms = [
-            scope.define(
-                self.ctype, f"{self.name}[{Index([str(part), *index]).ravel(whole.shape)}]"
-            )
+    def emit(self, scope: "Scope", index: Index) -> Expression:  # type: ignore[override]
+        shape = self.whole.shape
+        first, *others = (
+            scope.define(self.dtype, Element(self.name, Index([part, *index]).ravel(shape)))
             for part in range(self.parts)
-        ]
-        return scope.define(self.ctype, " + ".join(terms))
+        )
+        total: Expression = first
+        for other in others:
+            total = total + other
+        return scope.define(self.dtype, total)
 
 
 class Tiling(NamedTuple):
@@ -117,7 +119,7 @@ class Contraction(ABC):
         self._plan = plan
         self._stored = stored
         left = self._form.left("b", "m", "k")
-        self._shares_left = not any(re.search(r"\bb\b", part) for part in left)
+        self._shares_left = "b" not in left.names
         self._walk = walk
         self._columns = self._column_extents()
 
@@ -208,20 +210,20 @@ class Contraction(ABC):
 
     def _tiles(self, scope: Scope) -> str:
         """How many there are, in the kernel."""
-        rows, columns = (scope.write(one.code).code for one in (self._form.rows, self.columns))
+        rows, columns = (scope.size(one).code for one in (self._form.rows, self.columns))
         counts = [f"tl.cdiv({rows}, TILE_M)", f"tl.cdiv({columns}, TILE_N)"]
-        counts.append(scope.write(self.batch.code).code)
+        counts.append(scope.size(self.batch).code)
         counts.append(str(self._walk.phases if self._walk else 1))
         return " * ".join(count for count in counts if count != "1")
 
     def _place_lines(self, scope: Scope) -> list[str]:
         """Which tile this is: neighbours in time share columns, or rows, in the cache."""
-        rows = scope.write(self._form.rows.code).code
-        columns = scope.write(self.columns.code).code
+        rows = scope.size(self._form.rows).code
+        columns = scope.size(self.columns).code
         pid = "tile" if self._plan.resident else program_id()
         lines = [f"pid = {pid}", "part = tl.program_id(1)"]
         if self._walk:
-            lines += self._walk.phase_lines()
+            lines += self._walk.phase_lines(scope)
         lines += [
             f"tiles_m = tl.cdiv({rows}, TILE_M)",
             f"tiles_n = tl.cdiv({columns}, TILE_N)",
@@ -245,13 +247,13 @@ class Contraction(ABC):
     def _places(self, scope: Scope) -> "Places":
         """What a column is: an item of the batch, and a place of the output."""
         parts = list(unravel("n", self._columns))
-        single = "0" if self.batch.code == "1" else "b"
+        single = ZERO if self.batch.code == "1" else Variable("b")
         batch = parts.pop(0) if self._shares_left else single
         if not self._walk:
             return Places(batch, parts[0], parts[1], tuple(parts))
         places = self._walk.outputs(parts)
         for place, extent in self._walk.doubtful(places):
-            inside = scope.write(f"{place} < {extent.code}").code
+            inside = scope.write(place < size(extent)).code
             scope.lines.append(f"n_in = n_in & ({inside})")
         outputs = self._walk.window.places
         return Places(batch, Joint.of(places[:-1], outputs[:-1]), places[-1], tuple(parts))
@@ -277,8 +279,8 @@ class Direct(Contraction):
     def _loop(self, scope: Scope, places: "Places", split: int) -> list[str]:
         form, plan, walk = self._form, self._plan, self._walk
         body = scope.child("step")
-        left_depth: str = "ka"
-        right_depth: str = "kb"
+        left_depth: Plain = "ka"
+        right_depth: Plain = "kb"
         if walk:
             across = f"tl.cdiv({walk.channels.code}, TILE_K)"
             steps = f"{walk.taps} * {across}"
@@ -288,7 +290,7 @@ class Direct(Contraction):
             left_depth, right_depth = walk.depth("ka"), walk.depth("kb")
         else:
             start, along = "step * TILE_K", form.depth
-            steps = f"tl.cdiv({scope.write(form.depth.code).code}, TILE_K)"
+            steps = f"tl.cdiv({scope.size(form.depth).code}, TILE_K)"
         add_tile(body, self.axes.left, start, along, plan)
         add_tile(body, self.axes.right, start, along, plan)
         if split > 1:
@@ -305,7 +307,7 @@ class Direct(Contraction):
         value = self.contract.inputs[number]
         self._demand_cheap(value)
         term = scope.write(scope.value(value, index))
-        tiles = scope.frame.tiles_in(term.code)
+        tiles = scope.frame.tiles_of(term.names)
         if scope.frame.shape(tiles) != shape:
             return f"tl.broadcast_to({term.code}, {shape})"
         return term.code
@@ -315,7 +317,7 @@ class Direct(Contraction):
         value = self._beneath(value)
         if isinstance(value, Buffer | Literal):
             return
-        simple = isinstance(value, Map) and "km::" not in value.template and bool(self._plan.fuse)
+        simple = isinstance(value, Map) and value.is_cheap and bool(self._plan.fuse)
         if not simple or not all(
             isinstance(self._beneath(source), Buffer | Literal | Coordinate)
             for source in value.inputs
@@ -359,10 +361,10 @@ class Direct(Contraction):
 
 
 class Places(NamedTuple):
-    batch: str
-    line: str
-    column: str
-    parts: tuple[str, ...]
+    batch: Expression
+    line: Expression
+    column: Expression
+    parts: tuple[Expression, ...]
     """Along each axis, as the walk counts them: of a phase, where there are several."""
 
 

@@ -1,14 +1,23 @@
 """Folds over tiles: how partial results begin, grow, and become one."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from itertools import product as combinations
 from typing import NamedTuple
 
 from kernelmill.generators.composer.emit.scope import Unfit
 from kernelmill.generators.composer.emit.triton.code import Term
 from kernelmill.generators.composer.emit.triton.scope import Scope, Tile
-from kernelmill.generators.composer.index import Index, add, atom, mul, product, sub
-from kernelmill.generators.composer.values import CTYPES, Reduce
+from kernelmill.generators.composer.index import Index, add, mul, product, sub
+from kernelmill.generators.composer.ir.expressions import (
+    Constant,
+    Expression,
+    Plain,
+    Variable,
+    both,
+)
+from kernelmill.generators.composer.ir.sizes import size
+from kernelmill.generators.composer.values import Reduce
 
 _MOST_UNROLLED = 64
 """Places of a window that are written one after the other; more become a loop."""
@@ -146,14 +155,16 @@ def element_of(scope: Scope, value: Reduce, index: Index, tile: Tile | None) -> 
     term = scope.write(scope.value(source, index))
     dtype = kept_as(value.op, source.dtype if term.dtype == "int" else term.dtype)
     if term.dtype != dtype:
-        term = Term(f"tl.cast({term.code}, tl.{dtype})", dtype)
+        term = Term(f"tl.cast({term.code}, tl.{dtype})", dtype, names=term.names)
     if tile is not None:
         start = FORMS[value.op].states(dtype)[0].start
-        term = Term(f"tl.where({tile.mask}, {term.code}, {start})", dtype)
-    return Term(scope.assign(term), dtype)
+        chosen = f"tl.where({tile.mask}, {term.code}, {start})"
+        term = Term(chosen, dtype, names=term.names | {tile.mask})
+    name = scope.assign(term)
+    return Term(name, dtype, names=frozenset({name}))
 
 
-def fold_window(scope: Scope, value: Reduce, index: Index) -> str:
+def fold_window(scope: Scope, value: Reduce, index: Index) -> Expression:
     """A small window, place by place."""
     source = value.inputs[0]
     extents = [source.shape[axis] for axis in value.axes]
@@ -162,34 +173,39 @@ def fold_window(scope: Scope, value: Reduce, index: Index) -> str:
         return _loop_over_window(scope, value, index)
     total = ""
     for taps in combinations(*(range(extent.value) for extent in extents)):
-        element = _tap(scope, value, index, [str(tap) for tap in taps])
-        code = scope.write(element).code
-        total = FORMS[value.op].join([total], [code]) if total else code
-        total = scope.assign(scope.write(element)._replace(code=total))
+        element = scope.write(_tap(scope, value, index, taps))
+        names = element.names | ({total} if total else frozenset())
+        code = FORMS[value.op].join([total], [element.code]) if total else element.code
+        total = scope.assign(element._replace(code=code, names=names))
     if not total:
         raise Unfit(value)
-    return total
+    return Variable(total)
 
 
-def _tap(scope: Scope, value: Reduce, index: Index, taps: list[str]) -> str:
+def _tap(scope: Scope, value: Reduce, index: Index, taps: Sequence[Plain]) -> Expression:
     """One element of a window; nothing where it lies beyond the input."""
     source = value.inputs[0]
     place = value.source_index(index, taps)
     tests = []
     for slide in value.slides:
-        here = add(mul(index[slide.place], str(slide.stride)),
-                   mul(taps[slide.tap], str(slide.dilation)))  # fmt: skip
-        here = atom(sub(here, str(slide.pad)))
-        tests.append(f"{here} >= 0 && {here} < {slide.size.code}")
+        here = add(mul(index[slide.place], slide.stride), mul(taps[slide.tap], slide.dilation))
+        here = sub(here, slide.pad)
+        tests += [here >= 0, here < size(slide.size)]
     if not tests:
         return scope.value(source, place)
-    with scope.guarded(" && ".join(tests)) as inner:
+    with scope.guarded(both(*tests)) as inner:
         element = inner.value(source, place)
-    start = FORMS[value.op].states(source.dtype)[0].start.replace('float("inf")', "km::inf")
-    return scope.define_guarded(CTYPES[source.dtype], inner, element, start)
+    return scope.define_guarded(source.dtype, inner, element, _neutral(value.op, source.dtype))
 
 
-def _loop_over_window(scope: Scope, value: Reduce, index: Index) -> str:
+def _neutral(op: str, dtype: str) -> Expression:
+    """What a fold of elements of this type begins with."""
+    start = FORMS[op].states(dtype)[0].start
+    number = float(start.replace('float("inf")', "inf"))
+    return Constant(number, "float32") if "float" in dtype else Constant(int(start))
+
+
+def _loop_over_window(scope: Scope, value: Reduce, index: Index) -> Expression:
     source = value.inputs[0]
     names = [scope.fresh("int", frozenset()) for _ in value.axes]
     body = scope.child(*names)
@@ -197,23 +213,23 @@ def _loop_over_window(scope: Scope, value: Reduce, index: Index) -> str:
     element = _tap(body, value, index, names)
     term = body.write(element)
     dtype = kept_as(value.op, term.dtype)
-    tiles = scope.frame.tiles_in(" ".join([term.code, *index.parts]))
+    tiles = scope.frame.tiles_of(term.names | index.names)
     total = scope.fresh(dtype, tiles)
     start = FORMS[value.op].states(dtype)[0].start
     scope.lines.append(f"{total} = tl.full({scope.frame.shape(tiles)}, {start}, tl.{dtype})")
     body.lines.append(f"{total} = {FORMS[value.op].join([total], [term.code])}")
     lines = body.lines
     for name, axis in reversed(list(zip(names, value.axes, strict=True))):
-        size = scope.write(source.shape[axis].code).code
-        lines = [f"for {name} in range(0, {size}):", *(f"    {line}" for line in lines)]
+        end = scope.size(source.shape[axis]).code
+        lines = [f"for {name} in range(0, {end}):", *(f"    {line}" for line in lines)]
     scope.lines += lines
-    return total
+    return Variable(total)
 
 
 class WindowFolding:
     """Windows only: what else is folded must be stored first."""
 
-    def fold(self, scope: Scope, value: Reduce, index: Index) -> str:
+    def fold(self, scope: Scope, value: Reduce, index: Index) -> Expression:
         if not value.window:
             raise Unfit(value)
         return fold_window(scope, value, index)

@@ -41,7 +41,7 @@ def add_tile(
     frame = scope.frame
     frame.add_tile(tile)
     scope.names |= {tile.name, tile.mask}
-    size = scope.write(extent.code)
+    size = scope.size(extent)
     places = f"tl.arange(0, {tile.block}){_PLACED[frame.rank][tile.axis]}"
     scope.lines.append(f"{tile.name} = {start} + {places}" if start else f"{tile.name} = {places}")
     scope.lines.append(f"{tile.mask} = {tile.name} < {size.code}")

@@ -1,7 +1,6 @@
 """model.py of a composed candidate: its kernels, the state by its names, and their launches."""
 
 import ast
-import re
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
@@ -20,12 +19,11 @@ from kernelmill.generators.composer.graph import Graph, Real
 from kernelmill.generators.composer.index import product
 from kernelmill.generators.composer.values import Buffer
 from kernelmill.records.task import Task
-from kernelmill.syntax import parse_python
+from kernelmill.syntax import names_in, parse_expression, parse_python
 
 _RUNTIME = "kernelmill.generators.composer.emit.triton"
 _WIDE = 1 << 31
 """From this many elements on an index needs 64 bits."""
-_NAME = re.compile(r"[A-Za-z_]\w*")
 _TORCH = Framework(other_torch_type, "{0}.dim()", host)
 _RESERVED = ("math", "torch", "nn", "triton", "tl", "refuse")
 
@@ -66,10 +64,10 @@ class Model:
         return "\n\n\n".join(["\n".join(imports), *functions, body]) + "\n"
 
     def _kernel(self, number: int, launch: Launch) -> list[str]:
-        text = "\n".join(launch.lines)
+        used = names_in("\n".join(launch.lines))
         kind = ": tl.constexpr" if self._specialise else ""
-        parameters = [*launch.memory, *self._numbers_in(text)]
-        parameters += [f"{symbol}{kind}" for symbol in self._symbols_in(text)]
+        parameters = [*launch.memory, *self._numbers_in(used)]
+        parameters += [f"{symbol}{kind}" for symbol in self._symbols_in(used)]
         parameters += [f"{name}: tl.constexpr" for name in ("INDEX", *launch.constants)]
         written = ", ".join(parameters)
         return [
@@ -78,12 +76,11 @@ class Model:
             *(f"    {line}" for line in launch.lines),
         ]
 
-    def _numbers_in(self, text: str) -> list[str]:
-        return [name for name in self._numbers if re.search(rf"\b{name}\b", text)]
+    def _numbers_in(self, names: set[str]) -> list[str]:
+        return [name for name in self._numbers if name in names]
 
-    def _symbols_in(self, text: str) -> list[str]:
-        found = set(_NAME.findall(text))
-        return [symbol for symbol in self._graph.symbols if symbol in found]
+    def _symbols_in(self, names: set[str]) -> list[str]:
+        return [symbol for symbol in self._graph.symbols if symbol in names]
 
     def _model(self, construction: Construction) -> list[str]:
         body = [*construction.body, *([""] if construction.body else [])]
@@ -112,9 +109,17 @@ class Model:
         lines += self._index_lines()
         for number, launch in enumerate(self._launches):
             lines += self._launch(number, launch, tensors)
-        returned = re.sub(r"\by(\d+)\b", r"out_\1", self._graph.returned)
-        lines.append(f"return {returned}")
+        lines.append(f"return {self._returned()}")
         return [forward_head(self._task), *(f"    {line}" for line in lines)]
+
+    def _returned(self) -> str:
+        """What forward returns, over the names of the outputs."""
+        names = {f"y{number}": one.name for number, one in enumerate(self._outputs)}
+        tree = parse_expression(self._graph.returned)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name):
+                node.id = names.get(node.id, node.id)
+        return ast.unparse(tree)
 
     def _index_lines(self) -> list[str]:
         """How wide an index must be."""
@@ -129,9 +134,9 @@ class Model:
         return [f"index = tl.int64 if {largest} >= {_WIDE} else tl.int32"]
 
     def _launch(self, number: int, launch: Launch, tensors: dict[str, str]) -> list[str]:
-        text = "\n".join(launch.lines)
+        used = names_in("\n".join(launch.lines))
         arguments = [tensors.get(name, name) for name in launch.memory]
-        arguments += [*self._numbers_in(text), *self._symbols_in(text), "index"]
+        arguments += [*self._numbers_in(used), *self._symbols_in(used), "index"]
         arguments += [f"{name}={code}" for name, code in launch.constants.items()]
         arguments.append(f"num_warps={launch.warps}")
         if launch.stages:
@@ -168,7 +173,7 @@ def _functions_for(text: str) -> list[str]:
     wanted: set[str] = set()
     waiting = [text]
     while waiting:
-        called = set(_NAME.findall(waiting.pop())) & _runtime().keys() - wanted
+        called = names_in(waiting.pop()) & _runtime().keys() - wanted
         wanted |= called
         waiting += [_runtime()[name] for name in called]
     return [source for name, source in _runtime().items() if name in wanted]

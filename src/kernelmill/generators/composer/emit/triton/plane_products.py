@@ -25,6 +25,7 @@ from kernelmill.generators.composer.emit.triton.scope import Scope
 from kernelmill.generators.composer.emit.triton.walk import Walk
 from kernelmill.generators.composer.graph import Extent
 from kernelmill.generators.composer.index import add, mul, product
+from kernelmill.generators.composer.ir.sizes import size
 from kernelmill.generators.composer.values import Buffer, Contract
 
 _SIDE = 128
@@ -83,7 +84,7 @@ class PlaneProducts(Contraction):
             body.lines.append(f"{tile.name} = {tile.name}.to(INDEX)")
         self._add_loads(scope, body, places)
         body.lines += self._product_lines()
-        steps = f"tl.cdiv({scope.write(depth.code).code}, TILE_K)"
+        steps = f"tl.cdiv({scope.size(depth).code}, TILE_K)"
         return looped(body.lines, steps, split)
 
     def _product_lines(self) -> list[str]:
@@ -121,8 +122,8 @@ class PlaneProducts(Contraction):
             ("right", right, "kb_in & n_in"),
         ):
             scope.frame.memory[buffer.name] = buffer
-            size = scope.write(product(buffer.shape[1:]).code).within(8)
+            step = size(product(buffer.shape[1:]))
             body.lines.append(f"{name}s = {buffer.name} + {name}_at + {name}_deep")
             for number in range(self._split.planes):
-                at = add(f"{name}s", mul(str(number), size))
+                at = scope.write(add(f"{name}s", mul(number, step))).code
                 body.lines.append(f"{name}{number} = tl.load({at}, mask={masks}, other=0)")

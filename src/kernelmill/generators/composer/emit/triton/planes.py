@@ -24,7 +24,27 @@ from kernelmill.generators.composer.emit.triton.launch import (
 from kernelmill.generators.composer.emit.triton.scope import Tile
 from kernelmill.generators.composer.emit.triton.walk import Walk
 from kernelmill.generators.composer.graph import Extent
-from kernelmill.generators.composer.index import Index, add, atom, mul, product, sub, unravel
+from kernelmill.generators.composer.index import (
+    ZERO,
+    Index,
+    add,
+    div,
+    mod,
+    mul,
+    product,
+    sub,
+    unravel,
+)
+from kernelmill.generators.composer.ir.expressions import (
+    Expression,
+    Plain,
+    apply,
+    both,
+    expression,
+)
+from kernelmill.generators.composer.ir.operators import Operator
+from kernelmill.generators.composer.ir.sizes import extent as extent_for
+from kernelmill.generators.composer.ir.sizes import size
 from kernelmill.generators.composer.values import (
     Buffer,
     Contract,
@@ -81,10 +101,10 @@ class Packed(NamedTuple):
 
 
 class Side(NamedTuple):
-    """Where a tile of an operand lies, as code: where its row or column does, and how deep."""
+    """Where a tile of an operand lies: where its row or column does, and how deep."""
 
-    base: str
-    depth: str
+    base: Expression
+    depth: Expression
 
 
 def emit_planes(
@@ -95,7 +115,7 @@ def emit_planes(
     *lead, lines, along = value.shape
     scope = new_scope(2, stored)
     scope.frame.folding = WindowFolding()
-    widths = [f"tl.cdiv({scope.write(e.code).code}, {t.block})"
+    widths = [f"tl.cdiv({scope.size(e).code}, {t.block})"
               for e, t in ((lines, _LINES), (along, _ALONG))]  # fmt: skip
     scope.lines += [
         f"pid = {program_id()}",
@@ -106,14 +126,14 @@ def emit_planes(
     add_tile(scope, _LINES, "down * TILE_I", lines, plan)
     add_tile(scope, _ALONG, "across * TILE_J", along, plan)
     index = Index([*unravel("outer", lead), "i", "j"])
-    code = scope.write(scope.value(value, index)).code
+    element = scope.write(scope.value(value, index))
     names = [f"part{number}" for number in range(split.planes)]
-    split_code = f"{split.function}({code})" if split.function else code
+    split_code = f"{split.function}({element.code})" if split.function else element.code
     scope.lines.append(f"{', '.join(names)} = {split_code}")
     for number, name in enumerate(names):
         scope.frame.types[name] = "float32"
-        scope.frame.depends[name] = scope.frame.tiles_in(code)
-        scope.store(target, Index([str(number), *index]), name)
+        scope.frame.depends[name] = scope.frame.tiles_of(element.names)
+        scope.store(target, Index([number, *index]), name)
     width = min(_TURNED if packed.turned else _LONG, padded(along))
     height = min(padded(lines), max(1, _AREA // width))
     constants = {"TILE_I": str(height), "TILE_J": str(width)}
@@ -153,12 +173,12 @@ class Planes:
         if self._along_depth:
             theirs = View(
                 right, [form.batch, form.columns, form.depth],
-                lambda i: form.right(i[0], i[2], "0", i[1]),
+                lambda i: form.right(i[0], i[2], 0, i[1]),
             )  # fmt: skip
         else:
             theirs = View(
                 right, [form.batch, form.depth, form.columns],
-                lambda i: form.right(i[0], i[1], "0", i[2]),
+                lambda i: form.right(i[0], i[1], 0, i[2]),
             )  # fmt: skip
         return (
             Packed((id(left), False, *ours.shape), _widened(ours, depth), form.left_along != "k"),
@@ -169,18 +189,20 @@ class Planes:
             ),
         )
 
-    def left(self, shape: Shape, batch: str, row: str, depth: str) -> Side:
+    def left(self, shape: Shape, batch: Plain, row: Plain, depth: Plain) -> Side:
         *_, rows, pitch = shape
-        item = "0" if self._shares_left else batch
-        return Side(mul(atom(add(mul(item, rows.code), row)), pitch.code), depth)
+        item = ZERO if self._shares_left else batch
+        line = add(mul(item, size(rows)), row)
+        return Side(mul(line, size(pitch)), expression(depth))
 
-    def right(self, shape: Shape, batch: str, places: Sequence[str], depth: str) -> Side:
+    def right(self, shape: Shape, batch: Plain, places: Sequence[Expression], depth: Plain) -> Side:
         *_, lines, pitch = shape
         column = places[-1]
         if self._along_depth:
-            return Side(mul(atom(add(mul(batch, lines.code), column)), pitch.code), depth)
-        start = mul(mul(batch, lines.code), pitch.code)
-        return Side(add(start, column), mul(depth, pitch.code))
+            line = add(mul(batch, size(lines)), column)
+            return Side(mul(line, size(pitch)), expression(depth))
+        start = mul(mul(batch, size(lines)), size(pitch))
+        return Side(add(start, column), mul(depth, size(pitch)))
 
     @property
     def _along_depth(self) -> bool:
@@ -224,44 +246,42 @@ class WindowPlanes(Planes):
             Packed((source, self._window.groups, *self._borders, *image.shape), image, True),
         )
 
-    def left(self, shape: Shape, batch: str, row: str, depth: str) -> Side:
+    def left(self, shape: Shape, batch: Plain, row: Plain, depth: Plain) -> Side:
         *_, rows, pitch = shape
         group = self._group(batch)[1]
-        base = mul(atom(add(mul(group, rows.code), row)), pitch.code)
+        base = mul(add(mul(group, size(rows)), row), size(pitch))
         if self._walk.phases == 1:
-            return Side(base, depth)
+            return Side(base, expression(depth))
         *taps, channel = self._taps(depth)
         tap = Index(self._walk.numbers(taps)).ravel(self._sizes)
-        return Side(base, add(mul(tap, str(self._pitch)), channel))
+        return Side(base, add(mul(tap, self._pitch), channel))
 
-    def right(self, shape: Shape, batch: str, places: Sequence[str], depth: str) -> Side:
+    def right(self, shape: Shape, batch: Plain, places: Sequence[Expression], depth: Plain) -> Side:
         image, group = self._group(batch)
-        starts = [
-            mul(place, str(move.stride)) for place, move in zip(places, self._moves, strict=True)
-        ]
+        starts = [mul(place, move.stride) for place, move in zip(places, self._moves, strict=True)]
         *taps, channel = self._taps(depth)
         steps = self._walk.distances(taps, self._borders)
-        within = add(mul(group, str(self._pitch)), "0")
+        within = mul(group, self._pitch)
         return Side(
             Index([image, *starts, within]).ravel(shape),
-            Index(["0", *steps, channel]).ravel(shape),
+            Index([ZERO, *steps, channel]).ravel(shape),
         )
 
     @property
     def _sizes(self) -> list[Extent]:
         return [Extent(str(move.kernel), move.kernel) for move in self._moves]
 
-    def _taps(self, depth: str) -> tuple[str, ...]:
+    def _taps(self, depth: Plain) -> tuple[Expression, ...]:
         """The taps and the channel at a depth."""
         channels = Extent(str(self._pitch), self._pitch)
         return unravel(depth, [*self._walk.tap_extents(), channels])
 
-    def _group(self, batch: str) -> tuple[str, str]:
+    def _group(self, batch: Plain) -> tuple[Plain, Plain]:
         """Which image, and which of its groups of channels."""
         groups = self._window.groups
         if groups == 1:
-            return batch, "0"
-        return f"{atom(batch)} / {groups}", f"{atom(batch)} % {groups}"
+            return batch, ZERO
+        return div(batch, groups), mod(batch, groups)
 
     def _weights(self) -> Value:
         kernel = self._contract.inputs[0]
@@ -272,14 +292,14 @@ class WindowPlanes(Planes):
 
         def remap(index: Index) -> Index:
             *taps, channel = unravel(index[2], [*self._sizes, pitch])
-            return Index([add(mul(index[0], rows.code), index[1]), channel, *taps])
+            return Index([add(mul(index[0], size(rows)), index[1]), channel, *taps])
 
-        def exists(index: Index) -> str:
-            return f"{atom(remap(index)[1])} < {self._window.channels}"
+        def exists(index: Index) -> Expression:
+            return remap(index)[1] < self._window.channels
 
         if self._pitch == self._window.channels:
             return View(kernel, shape, remap)
-        return Guarded(kernel, shape, remap, exists, "0")
+        return Guarded(kernel, shape, remap, exists, ZERO)
 
     def _image(self) -> Value:
         source, window, pitch = self._window.source, self._window, self._pitch
@@ -287,41 +307,42 @@ class WindowPlanes(Planes):
         sizes = self._walk.reach(self._borders)
         shape = [source.shape[0], *sizes, Extent(str(width), width)]
 
-        def channel(index: Index) -> str:
+        def channel(index: Index) -> Expression:
             if pitch == window.channels or window.groups == 1:
                 return index[-1]
-            group = mul(f"{atom(index[-1])} / {pitch}", str(window.channels))
-            return add(group, f"{atom(index[-1])} % {pitch}")
+            group = mul(div(index[-1], pitch), window.channels)
+            return add(group, mod(index[-1], pitch))
 
         def remap(index: Index) -> Index:
             places = [
-                sub(place, str(border)) if border >= 0 else add(place, str(-border))
+                sub(place, border) if border >= 0 else add(place, -border)
                 for place, border in zip(index.parts[1:-1], self._borders, strict=True)
             ]
             return Index([index[0], channel(index), *places])
 
-        def exists(index: Index) -> str:
+        def exists(index: Index) -> Expression | None:
             places = remap(index).parts[2:]
             tests = []
-            for place, border, size, reach in zip(
+            for place, border, along, reach in zip(
                 places, self._borders, source.shape[2:], sizes, strict=True
             ):
                 if border > 0:
-                    tests.append(f"{atom(place)} >= 0")
-                if not (size.fixed and reach.fixed and reach.value - border <= size.value):
-                    tests.append(f"{atom(place)} < {size.code}")
+                    tests.append(place >= 0)
+                if not (along.fixed and reach.fixed and reach.value - border <= along.value):
+                    tests.append(place < size(along))
             if pitch != window.channels:
-                tests.append(f"{atom(index[-1])} % {pitch} < {window.channels}")
-            return " && ".join(tests) or "true"
+                tests.append(mod(index[-1], pitch) < window.channels)
+            return both(*tests)
 
-        return Guarded(source, shape, remap, exists, "0")
+        return Guarded(source, shape, remap, exists, ZERO)
 
 
 def _aligned(extent: Extent) -> Extent:
     value = -(-extent.value // _ALIGNED) * _ALIGNED
     if extent.fixed:
         return Extent(str(value), value)
-    return Extent(f"floordiv({extent.code} + {_ALIGNED - 1}, {_ALIGNED}) * {_ALIGNED}", value)
+    steps = apply(Operator.SIZE_DIV, add(size(extent), _ALIGNED - 1), _ALIGNED)
+    return extent_for(mul(steps, _ALIGNED), value)
 
 
 def _widened(value: View, along: Extent) -> Value:
@@ -330,4 +351,4 @@ def _widened(value: View, along: Extent) -> Value:
     if last == along:
         return value
     shape = [*value.shape[:-1], along]
-    return Guarded(value, shape, lambda i: i, lambda i: f"{atom(i[-1])} < {last.code}", "0")
+    return Guarded(value, shape, lambda i: i, lambda i: i[-1] < size(last), ZERO)

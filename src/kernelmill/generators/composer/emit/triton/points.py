@@ -33,7 +33,7 @@ def emit_points(value: Value, target: Buffer, plan: Plan, stored: dict[int, Buff
     plane = product(value.shape[lead:])
     scope.lines.append(f"pid = {program_id()}")
     if lead:
-        size = scope.write(plane.code).code
+        size = scope.size(plane).code
         scope.lines += [
             f"row = pid // tl.cdiv({size}, BLOCK)",
             f"chunk = pid % tl.cdiv({size}, BLOCK)",

@@ -6,13 +6,14 @@ folds. Few long rows are shared: every program folds a part of one, and whoever 
 joins them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kernelmill.generators.composer.bufferize import reaches
 from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emit.nest import reshapes
 from kernelmill.generators.composer.emit.scope import Unfit
+from kernelmill.generators.composer.emit.triton.code import Term
 from kernelmill.generators.composer.emit.triton.folds import (
     FORMS,
     State,
@@ -32,7 +33,8 @@ from kernelmill.generators.composer.emit.triton.launch import (
 from kernelmill.generators.composer.emit.triton.points import emit_points
 from kernelmill.generators.composer.emit.triton.scope import Scope, Tile
 from kernelmill.generators.composer.graph import Extent
-from kernelmill.generators.composer.index import Index, product, reshaped, unravel
+from kernelmill.generators.composer.index import Index, divides, product, reshaped, unravel
+from kernelmill.generators.composer.ir.expressions import Constant, Expression, Variable
 from kernelmill.generators.composer.values import Buffer, Reduce, Shape, Value
 
 _MOST_KEPT = 1 << 14
@@ -69,10 +71,6 @@ class Use(NamedTuple):
     at: Index
 
     @property
-    def text(self) -> str:
-        return " ".join(self.at.parts)
-
-    @property
     def extents(self) -> list[Extent]:
         source = self.value.inputs[0]
         return [source.shape[axis] for axis in self.value.axes]
@@ -89,18 +87,18 @@ class _Probe:
         self.uses: list[Use] = []
         self._inside: list[str] = []
 
-    def fold(self, scope: Scope, value: Reduce, index: Index) -> str:
+    def fold(self, scope: Scope, value: Reduce, index: Index) -> Expression:
         if value.window:
             return fold_window(scope, value, index)
         use = Use(value, index)
-        if any(name in use.text for name in self._inside):
+        if not index.names.isdisjoint(self._inside):
             raise Unfit(value)  # it would be computed again for every element of another fold
         self.uses.append(use)
         names = [f"fold{len(self._inside)}_{axis}_" for axis in value.axes]
         self._inside += names
         scope.value(value.inputs[0], value.source_index(index, names))
         del self._inside[-len(names) :]
-        return "0"
+        return Constant(0)
 
 
 def probe(value: Value, index: Index, stored: dict[int, Buffer]) -> list[Use]:
@@ -130,7 +128,7 @@ def _loop_shape(value: Value, stored: dict[int, Buffer]) -> Shape | None:
         uses = probe(value, reshaped(names, shape, value.shape), stored)
         if not uses:
             return None
-        if not any("/" in use.text or "%" in use.text for use in uses):
+        if not any(divides(use.at) for use in uses):
             return shape
         first = first or shape
     return first
@@ -146,7 +144,7 @@ class _Domain(NamedTuple):
     def single(self) -> bool:
         return self.length.code == "1"
 
-    def places(self, extents: Sequence[Extent]) -> tuple[str, ...]:
+    def places(self, extents: Sequence[Extent]) -> tuple[Expression, ...]:
         return unravel("0" if self.single else self.tile.name, extents)
 
 
@@ -179,7 +177,7 @@ class _Folding:
             if not domain.single and (self.kept or domain.length.code in short):
                 add_tile(self.root, domain.tile, "", domain.length, self.plan)
 
-    def fold(self, scope: Scope, value: Reduce, index: Index) -> str:
+    def fold(self, scope: Scope, value: Reduce, index: Index) -> Expression:
         if value.window:
             return fold_window(scope, value, index)
         if scope is not self.root or not any(use.value is value for use in self.uses):
@@ -193,8 +191,9 @@ class _Folding:
         totals = [self.accumulate(body, use, domain) for use in together]
         self.close(body, domain)
         for use, states in zip(together, totals, strict=True):
-            states = self.whole(use.value, states, domain)
-            self.root.remember(use.value, use.at, FORMS[use.value.op].result(states))
+            states = self.whole(use.value, named(states), domain)
+            result = Variable(FORMS[use.value.op].result(states))
+            self.root.remember(use.value, use.at, result)
         return self.root.recall(value, index)
 
     def round_of(self, first: Use) -> list[Use]:
@@ -217,35 +216,35 @@ class _Folding:
             if use.value is not value and reaches(value, use.value)
         )
 
-    def _fold_tile(self, value: Reduce, index: Index) -> str:
+    def _fold_tile(self, value: Reduce, index: Index) -> Expression:
         use = Use(value, index)
         domain = self.domain(use.length)
         if value.op == "spread" and not isinstance(value, Parts):
             return self._spread_of_tile(use, domain)
-        states = [state.code for state in self._lifted(self.root, use, domain)]
+        lifted = self._lifted(self.root, use, domain)
+        states = [state.code for state in lifted]
         if not domain.single:
-            states = self.whole(value, states, domain)
-        return FORMS[value.op].result(states)
+            states = self.whole(value, lifted, domain)
+        return Variable(FORMS[value.op].result(states))
 
-    def _spread_of_tile(self, use: Use, domain: _Domain) -> str:
+    def _spread_of_tile(self, use: Use, domain: _Domain) -> Expression:
         """With the whole row at hand, two passes cost nothing."""
         element = self._element(self.root, use, domain).code
-        count = self.root.write(domain.length.code).code
+        count = self.root.size(domain.length).code
         total = f"tl.sum({element}, axis=1, keep_dims=True)"
         mean = f"{total} / tl.cast({count}, tl.float32)"
-        apart = self.root.fresh("float32", self.root.frame.tiles_in(f"{element} x"))
+        apart = self.root.fresh("float32", self.root.frame.tiles_of((element, "x")))
         inside = "True" if domain.single else domain.tile.mask
         self.root.lines.append(f"{apart} = tl.where({inside}, {element} - {mean}, 0.0)")
         squares = f"tl.sum({apart} * {apart}, axis=1, keep_dims=True)"
-        return self._named([squares], ["float32"], [element], domain)[0]
+        return Variable(self._named([squares], ["float32"], {element}, domain)[0])
 
-    def _element(self, scope: Scope, use: Use, domain: _Domain) -> "_Lifted":
+    def _element(self, scope: Scope, use: Use, domain: _Domain) -> Term:
         index = use.value.source_index(use.at, domain.places(use.extents))
         tile = None if domain.single else domain.tile
-        term = element_of(scope, use.value, index, tile)
-        return _Lifted(term.code, term.dtype)
+        return element_of(scope, use.value, index, tile)
 
-    def _lifted(self, scope: Scope, use: Use, domain: _Domain) -> list["_Lifted"]:
+    def _lifted(self, scope: Scope, use: Use, domain: _Domain) -> list[Term]:
         """The states of a tile of elements, or those that other programs left."""
         if isinstance(use.value, Parts):
             return [self._part(scope, use, buffer, number, domain)
@@ -254,21 +253,25 @@ class _Folding:
         form = FORMS[use.value.op]
         types = [state.dtype for state in form.states(element.dtype)]
         codes = form.lift(element.code, domain.tile)
-        return [_Lifted(code, dtype) for code, dtype in zip(codes, types, strict=True)]
+        names = element.names | {domain.tile.name, domain.tile.mask}
+        return [
+            Term(code, dtype, names=frozenset(name for name in names if name in code))
+            for code, dtype in zip(codes, types, strict=True)
+        ]
 
-    def _part(
-        self, scope: Scope, use: Use, buffer: Value, number: int, domain: _Domain
-    ) -> "_Lifted":
+    def _part(self, scope: Scope, use: Use, buffer: Value, number: int, domain: _Domain) -> Term:
         code = scope.value(buffer, Index([*domain.places(use.extents), *use.at]))
         start = FORMS[use.value.op].states(use.value.inputs[0].dtype)[number].start
         term = scope.write(code)
-        masked = f"tl.where({domain.tile.mask}, {term.code}, {start})"
-        return _Lifted(scope.assign(term._replace(code=masked)), buffer.dtype)
+        mask = domain.tile.mask
+        masked = f"tl.where({mask}, {term.code}, {start})"
+        name = scope.assign(term._replace(code=masked, names=term.names | {mask}))
+        return Term(name, buffer.dtype, names=frozenset({name}))
 
     def _named(
-        self, codes: list[str], dtypes: list[str], made_of: list[str], domain: _Domain
+        self, codes: list[str], dtypes: list[str], made_of: Iterable[str], domain: _Domain
     ) -> list[str]:
-        tiles = self.root.frame.tiles_in(" ".join(made_of)) - {domain.tile.name}
+        tiles = self.root.frame.tiles_of(made_of) - {domain.tile.name}
         names = [self.root.fresh(dtype, tiles) for dtype in dtypes]
         self.root.lines.append(f"{', '.join(names)} = {', '.join(codes)}")
         return names
@@ -286,7 +289,7 @@ class _Folding:
     def close(self, body: Scope, domain: _Domain) -> None:
         """Put a loop around what was written into its body."""
         tile = domain.tile
-        size = body.write(domain.length.code).code
+        size = body.size(domain.length).code
         self.root.lines.append(f"for {tile.name}_start in range(0, {size}, {tile.block}):")
         self.root.lines += [f"    {line}" for line in body.lines]
 
@@ -294,9 +297,9 @@ class _Folding:
         """Write what grows in a loop; give the names of its states."""
         form = FORMS[use.value.op]
         lifted = self._lifted(body, use, domain)
-        tiles = body.frame.tiles_in(lifted[0].code) | {domain.tile.name}
+        tiles = body.frame.tiles_of(lifted[0].names) | {domain.tile.name}
         if len(lifted) > 1:
-            tiles |= body.frame.tiles_in(lifted[1].code)
+            tiles |= body.frame.tiles_of(lifted[1].names)
         shape, totals = body.frame.shape(tiles), []
         for state, kind in zip(lifted, form.states(lifted[0].dtype), strict=True):
             totals.append(self.root.fresh(state.dtype, tiles))
@@ -306,25 +309,22 @@ class _Folding:
         body.lines.append(f"{', '.join(totals)} = {joined}")
         return totals
 
-    def whole(self, value: Reduce, states: list[str], domain: _Domain) -> list[str]:
+    def whole(self, value: Reduce, given: Sequence[Term], domain: _Domain) -> list[str]:
         """One partial result for every row."""
         frame = self.root.frame
+        states, names = [state.code for state in given], [state.names for state in given]
         if len(states) > 1:
-            tiles = frozenset().union(*(frame.tiles_in(state) for state in states))
+            tiles = frame.tiles_of(frozenset().union(*names))
             states = [
                 state
-                if frame.tiles_in(state) == tiles
+                if frame.tiles_of(own) == tiles
                 else f"tl.broadcast_to({state}, {frame.shape(tiles)})"
-                for state in states
+                for state, own in zip(states, names, strict=True)
             ]
         source = value.inputs[0].dtype
         dtypes = [state.dtype for state in FORMS[value.op].states(kept_as(value.op, source))]
-        return self._named([FORMS[value.op].whole(states)], dtypes, states, domain)
-
-
-class _Lifted(NamedTuple):
-    code: str
-    dtype: str
+        made_of = frozenset().union(*names)
+        return self._named([FORMS[value.op].whole(states)], dtypes, made_of, domain)
 
 
 class _Rows:
@@ -378,7 +378,7 @@ class _Rows:
         names = [f"i{axis}_" for axis in range(len(self._shape))]
         index = reshaped(Index(names), self._shape, self._value.shape)
         uses = probe(self._value, index, stored)
-        found = [frozenset(name for name in names if name in use.text) for use in uses]
+        found = [use.at.names.intersection(names) for use in uses]
         widest = max(found, key=len)
         for use, variables in zip(uses, found, strict=True):
             if variables != widest:
@@ -391,7 +391,7 @@ class _Rows:
     def _index(self) -> Index:
         outer = unravel("x", [self._shape[axis] for axis in self._outer])
         along = self._row.places([self._shape[axis] for axis in self._along])
-        parts: dict[int, str] = dict(zip(self._outer, outer, strict=True))
+        parts: dict[int, Expression] = dict(zip(self._outer, outer, strict=True))
         parts.update(zip(self._along, along, strict=True))
         return Index([parts[axis] for axis in range(len(self._shape))])
 
@@ -468,14 +468,14 @@ class Share:
         folding, root = self._folding, self._folding.root
         folding.open(self._rows)
         root.lines.append("part = tl.program_id(1)")
-        tile, size = self._row.tile, root.write(self._row.length.code).code
+        tile, size = self._row.tile, root.size(self._row.length).code
         steps = f"tl.cdiv({size}, {tile.block} * PARTS)"
         body = folding.loop_body(self._row, start=f"(part * {steps} + step) * {tile.block}")
         totals = [folding.accumulate(body, use, self._row) for use in self._own]
         root.lines.append(f"for step in range(0, {steps}):")
         root.lines += [f"    {line}" for line in body.lines]
         for use, states, buffers in zip(self._own, totals, targets, strict=True):
-            states = folding.whole(use.value, states, self._row)
+            states = folding.whole(use.value, named(states), self._row)
             for state, buffer in zip(states, buffers, strict=True):
                 root.store(buffer, Index(["part", *use.at]), state)
         width = self._plan.shrunk(_WIDE_LOOP if self._contiguous else _DEEP_LOOP)
@@ -493,6 +493,11 @@ class Share:
         """The folds that the elements of one need."""
         places = self._row.places(use.extents)
         return probe(use.value.inputs[0], use.value.source_index(use.at, places), stored)
+
+
+def named(names: Iterable[str]) -> list[Term]:
+    """Partial results that have names."""
+    return [Term(name, "", names=frozenset({name})) for name in names]
 
 
 def _few(rows: Extent, length: int, contiguous: bool) -> bool:

@@ -16,6 +16,8 @@ from kernelmill.generators.composer.emit.triton.launch import (
 )
 from kernelmill.generators.composer.emit.triton.scope import Scope, Tile
 from kernelmill.generators.composer.index import Index, product, sub, unravel
+from kernelmill.generators.composer.ir.expressions import Expression, Plain, Variable
+from kernelmill.generators.composer.ir.sizes import size
 from kernelmill.generators.composer.values import Buffer, Map, Reduce, Scan, Value, View
 
 _ROWS, _ALONG = Tile("x", 0, "ROWS"), Tile("r", 1, "WIDTH")
@@ -45,8 +47,8 @@ def emit_scan(
     """The kernel of a value made from a running fold. Raises Unfit for what must be stored."""
     if value.shape != scan.shape:
         raise Unfit(scan)
-    extent = scan.shape[scan.axis].code
-    for along in ("r", sub(sub(extent, "1"), "r")):
+    ways: tuple[Plain, ...] = ("r", sub(sub(size(scan.shape[scan.axis]), 1), "r"))
+    for along in ways:
         try:
             return _Scanning(scan, value, target, plan, stored).launch(along)
         except Unfit as unfit:
@@ -66,7 +68,7 @@ class _Scanning:
         self._root.frame.folding = self
         self._root.frame.scanning = self
 
-    def launch(self, along: str) -> Launch:
+    def launch(self, along: Plain) -> Launch:
         """`along` is where in the value the running fold stands at its place r."""
         root, scan, plan = self._root, self._scan, self._plan
         root.lines.append(f"pid = {program_id()}")
@@ -75,8 +77,8 @@ class _Scanning:
         add_tile(body, _ALONG, "start", scan.shape[scan.axis], plan)
         index = self._placed(along)
         body.store(self._target, index, body.value(self._value, index))
-        size = root.write(scan.shape[scan.axis].code).code
-        root.lines.append(f"for start in range(0, {size}, WIDTH):")
+        end = root.size(scan.shape[scan.axis]).code
+        root.lines.append(f"for start in range(0, {end}, WIDTH):")
         lines = [*root.lines, *(f"    {line}" for line in body.lines)]
         contiguous = scan.axis == len(scan.shape) - 1
         longest = plan.shrunk(_LONG if contiguous else _DEEP)
@@ -87,32 +89,33 @@ class _Scanning:
         grid = (blocks(self._rows, constants["ROWS"]),)
         return Launch(lines, root.frame.memory, grid, constants, warps)
 
-    def running(self, scope: Scope, value: Scan, index: Index) -> str:
+    def running(self, scope: Scope, value: Scan, index: Index) -> Expression:
         if value is not self._scan or index != self._placed("r"):
             raise Unfit(value)
         term = scope.write(scope.value(value.inputs[0], index))
         dtype = kept_as(value.op, value.dtype if term.dtype == "int" else term.dtype)
         form, start = FORMS[value.op], FORMS[value.op].states(dtype)[0].start
         masked = f"tl.where({_ALONG.mask}, tl.cast({term.code}, tl.{dtype}), {start})"
-        element = scope.assign(Term(masked, dtype))
-        tiles = self._root.frame.tiles_in(element) - {_ALONG.name}
+        element = scope.assign(Term(masked, dtype, names=term.names | {_ALONG.mask}))
+        tiles = self._root.frame.tiles_of({element}) - {_ALONG.name}
         carry = self._root.fresh(dtype, tiles)
         shape = self._root.frame.shape(tiles)
         self._root.lines.append(f"{carry} = tl.full({shape}, {start}, tl.{dtype})")
         inside = f"tl.associative_scan({element}, 1, {_JOINS[value.op]})"
-        result = scope.assign(Term(form.join([carry], [inside]), dtype))
+        made_of = frozenset({carry, element})
+        result = scope.assign(Term(form.join([carry], [inside]), dtype, names=made_of))
         scope.lines.append(f"{carry} = {form.join([carry], [form.whole([element])])}")
-        return result
+        return Variable(result)
 
-    def fold(self, scope: Scope, value: Reduce, index: Index) -> str:
+    def fold(self, scope: Scope, value: Reduce, index: Index) -> Expression:
         if not value.window:
             raise Unfit(value)
         return fold_window(scope, value, index)
 
-    def _placed(self, along: str) -> Index:
+    def _placed(self, along: Plain) -> Index:
         outer = unravel("x", [self._scan.shape[axis] for axis in self._outer])
         return Index(_with(outer, self._scan.axis, along))
 
 
-def _with(parts: Sequence[str], axis: int, part: str) -> list[str]:
+def _with(parts: Sequence[Plain], axis: int, part: Plain) -> list[Plain]:
     return [*parts[:axis], part, *parts[axis:]]

@@ -4,17 +4,25 @@ As in C++, every expression is written in the outermost scope where its index is
 index is made of tiles: variables that stand for many places at once, each along an axis of its own.
 """
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from typing import Any, NamedTuple, Protocol
 
 from kernelmill.generators.composer.emit.scope import Unfit
 from kernelmill.generators.composer.emit.triton.code import KernelLanguage, Term
+from kernelmill.generators.composer.graph import Extent
 from kernelmill.generators.composer.index import Index
+from kernelmill.generators.composer.ir.expressions import (
+    Constant,
+    Element,
+    Expression,
+    Plain,
+    Variable,
+    expression,
+)
+from kernelmill.generators.composer.ir.sizes import size
 from kernelmill.generators.composer.values import (
-    CTYPES,
     Buffer,
     Contract,
     Literal,
@@ -22,9 +30,6 @@ from kernelmill.generators.composer.values import (
     Scan,
     Value,
 )
-
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_DTYPES = {ctype: dtype for dtype, ctype in CTYPES.items()}
 
 
 class Tile(NamedTuple):
@@ -44,13 +49,13 @@ class Tile(NamedTuple):
 class Folding(Protocol):
     """Who writes the folds of a kernel."""
 
-    def fold(self, scope: "Scope", value: Reduce, index: Index) -> str: ...
+    def fold(self, scope: "Scope", value: Reduce, index: Index) -> Expression: ...
 
 
 class Scanning(Protocol):
     """Who writes the running fold of a kernel."""
 
-    def running(self, scope: "Scope", value: Scan, index: Index) -> str: ...
+    def running(self, scope: "Scope", value: Scan, index: Index) -> Expression: ...
 
 
 class Frame:
@@ -84,11 +89,9 @@ class Frame:
         self.types[tile.name] = "int"
         self.types[tile.mask] = "bool"
 
-    def tiles_in(self, code: str) -> frozenset[str]:
-        found: frozenset[str] = frozenset()
-        for name in _NAME.findall(code):
-            found |= self.depends.get(name, frozenset())
-        return found
+    def tiles_of(self, names: Iterable[str]) -> frozenset[str]:
+        """The tiles on which any of these names depends."""
+        return frozenset().union(*(self.depends.get(name, frozenset()) for name in names))
 
     def shape(self, tiles: frozenset[str]) -> str:
         """The shape of what depends on these tiles."""
@@ -116,17 +119,19 @@ class Scope:
         """Nothing moves out of it."""
         self.condition = ""
         """What must hold where this scope's values are needed."""
-        self._memo: dict[tuple[int, Index], str] = {}
+        self._memo: dict[tuple[int, Index], Expression] = {}
+        self._loaded: set[str] = set()
+        """Names of what was read from memory under this scope's condition."""
         self._language = KernelLanguage(self._type_of, self._load)
 
     def child(self, *variables: str, fence: bool = False) -> "Scope":
         return Scope(self.frame, self, variables, fence)
 
-    def value(self, value: Value, index: Index) -> str:
+    def value(self, value: Value, index: Index) -> Expression:
         """An element (a tile of them) as an expression, written where it belongs."""
         value = self.frame.standing_for(value)
         if isinstance(value, Literal):
-            return value.code
+            return value.number
         if isinstance(value, Buffer):
             self.frame.memory[value.name] = value
         home = self._home(index)
@@ -136,24 +141,22 @@ class Scope:
             home._memo[key] = value.emit(home, index)  # type: ignore[arg-type]
         return home._memo[key]
 
-    def part(self, _joined: Value, _place: str) -> int | None:
+    def part(self, _joined: Value, _place: Expression) -> int | None:
         """A tile may lie across parts: which one a place is in is never known beforehand."""
         return None
 
-    def remember(self, value: Value, index: Index, code: str) -> None:
+    def remember(self, value: Value, index: Index, known: Expression) -> None:
         self.frame.kept.append(value)
-        self._memo[(id(value), index)] = code
+        self._memo[(id(value), index)] = known
 
     def knows(self, value: Value, index: Index) -> bool:
         return (id(value), index) in self._memo
 
-    def recall(self, value: Value, index: Index) -> str:
+    def recall(self, value: Value, index: Index) -> Expression:
         return self._memo[(id(value), index)]
 
     def _home(self, index: Index) -> "Scope":
-        position = getattr(index, "position", None)
-        texts = index.parts if position is None else (position,)
-        wanted = {name for text in texts for name in _NAME.findall(text)}
+        wanted = index.names
         scope = self
         while scope.parent is not None and not scope._fence and not wanted & scope.names:
             scope = scope.parent
@@ -166,84 +169,92 @@ class Scope:
         self.frame.depends[name] = tiles
         return name
 
-    def define(self, ctype: str, code: str) -> str:
-        return self.assign(self._typed(self._language.write(code), _DTYPES[ctype]))
+    def define(self, dtype: str, value: Expression) -> Variable:
+        name = self.assign(self._typed(self.write(value), dtype))
+        if isinstance(value, Element):
+            self._loaded.add(name)
+        return Variable(name)
 
     declare = define
 
     def assign(self, term: Term) -> str:
         """Give a name to a term."""
-        name = self.fresh(term.dtype, self.frame.tiles_in(term.code))
+        name = self.fresh(term.dtype, self.frame.tiles_of(term.names))
         self.lines.append(f"{name} = {term.code}")
         return name
 
-    def write(self, code: str) -> Term:
-        return self._language.write(code)
+    def write(self, plain: Plain) -> Term:
+        return self._language.write(expression(plain))
+
+    def size(self, extent: Extent) -> Term:
+        """A size in the kernel."""
+        return self._language.write(size(extent))
 
     def _typed(self, term: Term, dtype: str) -> Term:
         """Of the demanded type; an index may stay as narrow as it is."""
         if dtype == "int64" and term.dtype == "int":
             return term
-        return self._language.cast(term, dtype)
+        return self._language.cast(term, dtype)._replace(names=term.names)
 
-    def store(self, target: Buffer, index: Index, code: str, how: str = "store") -> None:
+    def store(self, target: Buffer, index: Index, value: Plain, how: str = "store") -> None:
         """Write a tile of elements where it belongs; `how` is Triton's word for it."""
         self.frame.memory[target.name] = target
-        place = self._language.write(index.ravel(target.shape)).code
-        value = self._language.write(code).code
-        tiles = self.frame.tiles_in(place)
-        if self.frame.tiles_in(value) - tiles:
+        where, what = self.write(index.ravel(target.shape)), self.write(value)
+        place, tiles = where.code, self.frame.tiles_of(where.names)
+        if self.frame.tiles_of(what.names) - tiles:
             raise Unfit(target)
         if not tiles:  # a single element, of a value that has axes
             place = f"tl.full({self.frame.shape(tiles)}, {place}, INDEX)"
         masks = self._masks(tiles)
-        self.lines.append(f"tl.{how}({target.name} + {place}, {value}{_with_mask(masks)})")
+        self.lines.append(f"tl.{how}({target.name} + {place}, {what.code}{_with_mask(masks)})")
 
     @contextmanager
-    def guarded(self, condition: str) -> Iterator["Scope"]:
+    def guarded(self, condition: Expression | None) -> Iterator["Scope"]:
         inner = self.child(fence=True)
-        if condition:
-            inner.condition = self.assign(self._language.write(condition))
+        if condition is not None:
+            inner.condition = self.assign(self.write(condition))
         yield inner
 
-    def define_guarded(self, ctype: str, inner: "Scope", result: str, otherwise: str) -> str:
+    def define_guarded(
+        self, dtype: str, inner: "Scope", result: Expression, otherwise: Expression
+    ) -> Variable:
         """A value where the condition of `inner` holds, something else elsewhere."""
         self.lines += inner.lines
-        empty = _is_zero(otherwise) and any(
-            line.startswith(f"{result} = tl.load(") and f"{inner.condition}" in line
-            for line in inner.lines
-        )
-        if empty:  # a load gives zeros where it is masked
-            self.names.add(result)
+        if isinstance(result, Variable) and result.name in inner._loaded and _is_zero(otherwise):
+            self.names.add(result.name)  # a load gives zeros where it is masked
+            self._loaded.add(result.name)
             return result
-        value, rest = self._language.write(result), self._language.write(otherwise)
+        value, rest = self.write(result), self.write(otherwise)
+        names = value.names | rest.names | {inner.condition}
         chosen = self._language.choice(Term(inner.condition, "bool"), value, rest)
-        return self.assign(self._typed(chosen, _DTYPES[ctype]))
+        return Variable(self.assign(self._typed(chosen, dtype)._replace(names=names)))
 
-    def assign_guarded(self, name: str, inner: "Scope", result: str) -> None:
+    def assign_guarded(self, name: Variable, inner: "Scope", result: Expression) -> None:
         self.lines += inner.lines
-        tiles = self.frame.tiles_in(f"{name} {inner.condition} {result}")
-        self.frame.depends[name] = tiles
-        value = self._language.write(result).code
-        chosen = f"tl.where({inner.condition}, {value}, {name})" if inner.condition else value
-        self.lines.append(f"{name} = {chosen}")
+        value = self.write(result)
+        tiles = self.frame.tiles_of({name.name, inner.condition} | value.names)
+        self.frame.depends[name.name] = tiles
+        chosen = value.code
+        if inner.condition:
+            chosen = f"tl.where({inner.condition}, {value.code}, {name.name})"
+        self.lines.append(f"{name.name} = {chosen}")
 
-    def fold(self, value: Reduce, index: Index) -> str:
+    def fold(self, value: Reduce, index: Index) -> Expression:
         if self.frame.folding is None:
             raise Unfit(value)
         return self.frame.folding.fold(self, value, index)
 
-    def contracted(self, value: Contract) -> str:
+    def contracted(self, value: Contract) -> Expression:
         if value is not self.frame.contraction:
             raise Unfit(value)
-        return "sum"
+        return Variable("sum")
 
-    def running(self, value: Scan, index: Index) -> str:
+    def running(self, value: Scan, index: Index) -> Expression:
         if self.frame.scanning is None:
             raise Unfit(value)
         return self.frame.scanning.running(self, value, index)
 
-    def unfit(self, value: Value) -> str:
+    def unfit(self, value: Value) -> Expression:
         raise Unfit(value)
 
     apart = unfit
@@ -253,14 +264,15 @@ class Scope:
 
     def _load(self, memory: str, place: Term) -> Term:
         buffer = self.frame.memory[memory]
-        tiles = self.frame.tiles_in(place.code)
+        tiles = self.frame.tiles_of(place.names)
         masks = self._masks(tiles)
         code = place.code
-        beyond = self.frame.tiles_in(" ".join(masks)) - tiles
+        beyond = self.frame.tiles_of(masks) - tiles
         if beyond:
             code = f"tl.broadcast_to({code}, {self.frame.shape(tiles | beyond)})"
         other = ", other=0" if masks else ""
-        return Term(f"tl.load({memory} + {code}{_with_mask(masks)}{other})", buffer.dtype)
+        load = f"tl.load({memory} + {code}{_with_mask(masks)}{other})"
+        return Term(load, buffer.dtype, names=place.names.union(masks))
 
     def _masks(self, tiles: frozenset[str]) -> list[str]:
         """Conditions on a place that depends on these tiles."""
@@ -277,5 +289,5 @@ def _with_mask(masks: list[str]) -> str:
     return f", mask={' & '.join(masks)}" if masks else ""
 
 
-def _is_zero(code: str) -> bool:
-    return code in ("0", "0.0f", "0.0", "false")
+def _is_zero(number: Expression) -> bool:
+    return isinstance(number, Constant) and str(number) in ("0", "0.0", "False")

@@ -4,8 +4,13 @@ from collections.abc import Sequence
 from math import gcd, prod
 from typing import Any, NamedTuple
 
+from kernelmill.generators.composer.emit.triton.scope import Scope
 from kernelmill.generators.composer.graph import Extent
-from kernelmill.generators.composer.index import Index, Joint, add, atom, mul, unravel
+from kernelmill.generators.composer.index import Index, Joint, add, div, mul, sub, unravel
+from kernelmill.generators.composer.ir.expressions import Expression, Plain, apply, expression
+from kernelmill.generators.composer.ir.operators import Operator
+from kernelmill.generators.composer.ir.sizes import extent as extent_for
+from kernelmill.generators.composer.ir.sizes import size
 from kernelmill.generators.composer.values import Buffer, ContractForm, Value, View, Window
 
 _LEAST_CHANNELS = 16
@@ -48,22 +53,19 @@ class Walk:
         found = []
         for extent, move in zip(self.window.places, self._moves, strict=True):
             value = -(-extent.value // move.up)
-            code = (
-                str(value)
-                if extent.fixed
-                else f"floordiv({extent.code} + {move.up - 1}, {move.up})"
-            )
-            found.append(extent if move.up == 1 else Extent(code, value))
+            padded = apply(Operator.SIZE_DIV, add(size(extent), move.up - 1), move.up)
+            whole = expression(value) if extent.fixed else padded
+            found.append(extent if move.up == 1 else extent_for(whole, value))
         return found
 
-    def outputs(self, places: Sequence[str]) -> list[str]:
+    def outputs(self, places: Sequence[Expression]) -> list[Expression]:
         """Where in the output the places of a phase are."""
         return [
-            place if move.up == 1 else add(mul(place, str(move.up)), f"phase{axis}")
+            place if move.up == 1 else add(mul(place, move.up), f"phase{axis}")
             for axis, (place, move) in enumerate(zip(places, self._moves, strict=True))
         ]
 
-    def doubtful(self, outputs: Sequence[str]) -> list[tuple[str, Extent]]:
+    def doubtful(self, outputs: Sequence[Expression]) -> list[tuple[Expression, Extent]]:
         """Those that may lie beyond the output: phases are padded to the same size."""
         return [
             (place, extent)
@@ -71,28 +73,29 @@ class Walk:
             if move.up > 1 and not (extent.fixed and extent.value % move.up == 0)
         ]
 
-    def depth(self, channel: str) -> Joint:
+    def depth(self, channel: Plain) -> Joint:
         """A channel and the tap of this step, as a place in the depth of the contraction."""
         taps = self.numbers(unravel("tap", self.tap_extents()))
         return Joint.of([channel, *taps], [self.channels, *self._sizes])
 
-    def numbers(self, taps: Sequence[str]) -> list[str]:
+    def numbers(self, taps: Sequence[Expression]) -> list[Expression]:
         """Which taps of the window those of a phase are."""
         return [
-            tap if move.up == 1 else f"first{axis} + {atom(tap)} * {_step(move)}"
+            tap if move.up == 1 else add(f"first{axis}", tap * _step(move))
             for axis, (tap, move) in enumerate(zip(taps, self._moves, strict=True))
         ]
 
-    def distances(self, taps: Sequence[str], borders: Sequence[int]) -> list[str]:
+    def distances(self, taps: Sequence[Expression], borders: Sequence[int]) -> list[Expression]:
         """How far from a place the taps of a phase are, in an input that has a border before it."""
         found = []
         for axis, (tap, move, border) in enumerate(zip(taps, self._moves, borders, strict=True)):
             if move.up == 1:
-                found.append(mul(tap, str(move.dilation)))
+                found.append(mul(tap, move.dilation))
                 continue
             shift = border * move.up - move.pad
-            first = f"(phase{axis} + first{axis} * {move.dilation} + {shift}) / {move.up}"
-            found.append(add(first, mul(tap, str(_step(move) * move.dilation // move.up))))
+            reached = add(f"phase{axis}", expression(f"first{axis}") * move.dilation)
+            first = div(reached + shift, move.up)
+            found.append(add(first, mul(tap, _step(move) * move.dilation // move.up)))
         return found
 
     def reach(self, borders: Sequence[int]) -> list[Extent]:
@@ -102,11 +105,11 @@ class Walk:
             last = (move.up - 1 + (move.kernel - 1) * move.dilation
                     + border * move.up - move.pad) // move.up  # fmt: skip
             value = (extent.value - 1) * move.stride + last + 1
-            code = f"({extent.code} - 1) * {move.stride} + {last + 1}"
-            found.append(Extent(str(value) if extent.fixed else code, value))
+            wide = add(mul(sub(size(extent), 1), move.stride), last + 1)
+            found.append(extent_for(wide, value))
         return found
 
-    def phase_lines(self) -> list[str]:
+    def phase_lines(self, scope: Scope) -> list[str]:
         """Which phase a program has; the first of its taps, and how many there are."""
         if self.phases == 1:
             return []
@@ -118,7 +121,7 @@ class Walk:
             shared, step = gcd(move.dilation, move.up), _step(move)
             inverse = pow(move.dilation // shared, -1, step) if step > 1 else 0
             lines += [
-                f"phase{axis} = {place.replace('/', '//')}",
+                f"phase{axis} = {scope.write(place).code}",
                 f"distance{axis} = {move.pad % move.up + move.up} - phase{axis}",
                 f"first{axis} = distance{axis} // {shared} * {inverse} % {step}",
                 f"taps{axis} = tl.cdiv({move.kernel} - first{axis}, {step})",
