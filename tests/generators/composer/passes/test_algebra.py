@@ -21,7 +21,7 @@ from kernelmill.generators.composer.emit.triton.emitter import EMITTER as TRITON
 from kernelmill.generators.composer.emitters import Emitter, get_emitter, with_algebra
 from kernelmill.generators.composer.graph import Graph
 from kernelmill.generators.composer.passes import ALGEBRA, rewritten
-from kernelmill.generators.composer.passes.calls import pointwise, product, reduced
+from kernelmill.generators.composer.passes.calls import matrix_product, pointwise, reduced
 from kernelmill.generators.composer.trace import trace_model
 
 
@@ -95,7 +95,7 @@ def test_other_targets_write_rewritten_graphs(emitter: Emitter, traced: Graph) -
 def _sum_of_a_product(shared: bool) -> Graph:
     making = Making()
     left, right = making.source(["s0=7", 5]), making.source([5, 6])
-    whole = product(making.editor, left, right)
+    whole = matrix_product(making.editor, left, right)
     total = reduced(making.editor, whole, [1], mean=False)
     return making.finished(pointwise(making.editor, "mul", total, whole) if shared else total)
 

@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 
 from generators.composer.passes.making import Making, assert_same
 from kernelmill.generators.composer.graph import Graph, TensorSpec
+from kernelmill.generators.composer.index import product
 from kernelmill.generators.composer.passes.associate import associate
-from kernelmill.generators.composer.passes.calls import permute, pointwise, product, view
-from kernelmill.generators.composer.passes.sizes import elements, fixed, times
+from kernelmill.generators.composer.passes.calls import matrix_product, permute, pointwise, view
+from kernelmill.generators.composer.passes.sizes import elements, fixed
 
 _sizes = st.integers(1, 40)
 
@@ -40,12 +41,12 @@ def test_chains_of_three(
     editor = making.editor
     swapped = [*range(len(batch)), len(batch) + 1, len(batch)]
     if left_first:
-        made = product(editor, product(editor, a, b), c)
+        made = matrix_product(editor, matrix_product(editor, a, b), c)
     elif transposed:
-        other = product(editor, permute(editor, c, swapped), permute(editor, b, swapped))
-        made = product(editor, a, permute(editor, other, swapped))
+        other = matrix_product(editor, permute(editor, c, swapped), permute(editor, b, swapped))
+        made = matrix_product(editor, a, permute(editor, other, swapped))
     else:
-        made = product(editor, a, product(editor, b, c))
+        made = matrix_product(editor, a, matrix_product(editor, b, c))
     graph = making.finished(made)
     other_graph = associate(graph)
     assert _multiplications(other_graph) <= _multiplications(graph)
@@ -61,7 +62,7 @@ def test_two_linear_layers_with_biases_become_one_product(through_views: bool) -
     )  # fmt: skip
     editor = making.editor
     images = editor.kind(image).shape[0]
-    rows = times([images, fixed(4)])
+    rows = product([images, fixed(4)])
 
     def linear(value: object, weight: object, bias: object, size: int) -> object:
         kind = TensorSpec("float32", (rows, fixed(size)))
@@ -80,8 +81,8 @@ def test_two_linear_layers_with_biases_become_one_product(through_views: bool) -
 def test_a_product_that_is_used_twice_stays() -> None:
     making = Making()
     a, b, c = making.source([64, 4]), making.source([4, 64]), making.source([64, 64])
-    inner = product(making.editor, a, b)
+    inner = matrix_product(making.editor, a, b)
     graph = making.finished(
-        pointwise(making.editor, "add", product(making.editor, inner, c), inner)
+        pointwise(making.editor, "add", matrix_product(making.editor, inner, c), inner)
     )
     assert associate(graph) is graph

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from generators.composer.passes.making import Making, assert_same
 from kernelmill.generators.composer.graph import Graph
-from kernelmill.generators.composer.passes.calls import pointwise, product, reduced
+from kernelmill.generators.composer.passes.calls import matrix_product, pointwise, reduced
 from kernelmill.generators.composer.passes.join_scalars import join_scalars
 
 _steps = st.tuples(
@@ -28,7 +28,7 @@ def test_scalars_before_and_behind(
     for op, number in before:
         value = pointwise(editor, op, value, number)
     if middle == "product":
-        value = product(editor, value, weight)
+        value = matrix_product(editor, value, weight)
     elif middle != "nothing":
         value = reduced(editor, value, [1], mean=middle == "mean")
     for op, number in behind:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from generators.composer.passes.making import Making, assert_same, places
 from kernelmill.generators.composer.graph import Extent, Graph, Reference, TensorSpec
 from kernelmill.generators.composer.passes.averaging import windows_of
-from kernelmill.generators.composer.passes.calls import permute, pointwise, product, view
+from kernelmill.generators.composer.passes.calls import matrix_product, permute, pointwise, view
 from kernelmill.generators.composer.passes.convolutions import Convolution, Slide, convolved
 from kernelmill.generators.composer.passes.editor import Editor
 from kernelmill.generators.composer.passes.pool_operands import pool_operands
@@ -81,7 +81,7 @@ def test_pooled_columns_of_a_linear_layer() -> None:
     image, weight = making.source(["s0=6", 32]), making.source([24, 32], True)
     bias = making.source([24], True)
     editor = making.editor
-    made = product(editor, image, permute(editor, weight, [1, 0]))
+    made = matrix_product(editor, image, permute(editor, weight, [1, 0]))
     value = pointwise(editor, "add", made, bias)
     rows = editor.kind(image).shape[0]
     value = view(editor, view(editor, value, [rows, ONE, fixed(24)]), [rows, ONE, ONE, fixed(24)])

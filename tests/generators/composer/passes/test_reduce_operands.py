@@ -9,16 +9,17 @@ from hypothesis import strategies as st
 
 from generators.composer.passes.making import Making, assert_same, places
 from kernelmill.generators.composer.graph import Extent, Graph, Reference
+from kernelmill.generators.composer.index import product
 from kernelmill.generators.composer.passes.calls import (
+    matrix_product,
     permute,
     pointwise,
-    product,
     reduced,
     view,
 )
 from kernelmill.generators.composer.passes.convolutions import Convolution, Slide, convolved
 from kernelmill.generators.composer.passes.reduce_operands import reduce_operands
-from kernelmill.generators.composer.passes.sizes import elements, fixed, times
+from kernelmill.generators.composer.passes.sizes import elements, fixed
 
 _slides = st.builds(
     Slide,
@@ -162,8 +163,8 @@ def test_means_of_a_linear_layer(axes: list[int], mean: bool) -> None:
     )  # fmt: skip
     editor = making.editor
     images = editor.kind(image).shape[0]
-    rows = view(editor, image, [times([images, fixed(3)]), fixed(32)])
-    made = product(editor, rows, permute(editor, weight, [1, 0]))
+    rows = view(editor, image, [product([images, fixed(3)]), fixed(32)])
+    made = matrix_product(editor, rows, permute(editor, weight, [1, 0]))
     value = pointwise(editor, "add", view(editor, made, [images, fixed(3), fixed(24)]), bias)
     value = pointwise(editor, "div", value, 2.0)
     graph = making.finished(reduced(editor, value, axes, mean))
@@ -177,7 +178,7 @@ def test_means_of_products_of_many_matrices(axes: list[int]) -> None:
     making = Making()
     left, right = making.source([3, "s0=7", 5]), making.source([3, 5, 6])
     graph = making.finished(
-        reduced(making.editor, product(making.editor, left, right), axes, mean=True)
+        reduced(making.editor, matrix_product(making.editor, left, right), axes, mean=True)
     )
     other = reduce_operands(graph)
     assert (other is graph) == (axes == [0])
@@ -187,7 +188,7 @@ def test_means_of_products_of_many_matrices(axes: list[int]) -> None:
 def test_what_is_needed_as_a_whole_stays() -> None:
     making = Making()
     left, right = making.source([7, 5]), making.source([5, 6])
-    whole = product(making.editor, left, right)
+    whole = matrix_product(making.editor, left, right)
     mean = reduced(making.editor, whole, [1], mean=True)
     graph = making.finished(pointwise(making.editor, "sub", whole, mean))
     assert reduce_operands(graph) is graph

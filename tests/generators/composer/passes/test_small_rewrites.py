@@ -5,7 +5,7 @@ import torch
 
 from generators.composer.passes.making import Making, assert_same
 from kernelmill.generators.composer.graph import TensorSpec
-from kernelmill.generators.composer.passes.calls import permute, pointwise, product
+from kernelmill.generators.composer.passes.calls import matrix_product, permute, pointwise
 from kernelmill.generators.composer.passes.scale_and_shift import scale_and_shift
 from kernelmill.generators.composer.passes.scale_by_diagonal import scale_by_diagonal
 from kernelmill.generators.composer.passes.share_equal import share_equal
@@ -17,8 +17,8 @@ def test_equal_products_of_equal_views_are_computed_once() -> None:
     making = Making()
     left, right = making.source(["s0=4", 5]), making.source([6, 5])
     editor = making.editor
-    first, second = (product(editor, left, permute(editor, right, [1, 0])) for _ in range(2))
-    other = product(editor, left, permute(editor, left, [1, 0]))
+    first, second = (matrix_product(editor, left, permute(editor, right, [1, 0])) for _ in range(2))
+    other = matrix_product(editor, left, permute(editor, left, [1, 0]))
     value = pointwise(editor, "mul", first, editor.call("relu", [second], editor.kind(second)))
     graph = making.finished(value, other)
     shared = share_equal(graph)
@@ -30,7 +30,7 @@ def test_equal_views_alone_are_no_gain() -> None:
     making = Making()
     value = making.source([4, 4])
     turned = [permute(making.editor, value, [1, 0]) for _ in range(2)]
-    graph = making.finished(product(making.editor, *turned))
+    graph = making.finished(matrix_product(making.editor, *turned))
     assert share_equal(graph) is graph
 
 
