@@ -97,6 +97,8 @@ bench: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/dashboard_scale.py
 	$(BIN)/python benchmarks/campaign_overhead.py
 	$(BIN)/python benchmarks/memory_scale.py
+	$(BIN)/python benchmarks/archive_scale.py
+	$(BIN)/python benchmarks/retrieval.py
 	$(BIN)/python benchmarks/suites.py
 	$(BIN)/python benchmarks/learning.py
 	$(BIN)/python benchmarks/end_to_end.py

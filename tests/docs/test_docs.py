@@ -128,13 +128,18 @@ def test_the_first_hour_can_be_followed(tmp_path: Path) -> None:
     files = re.findall(r"^`([\w.]+)`:\n\n(`{3,})\w+\n(.*?)^\2\n", page, re.S | re.M)
     for name, _, text in files:
         (tmp_path / name).write_text(text)
-    commands = re.findall(r"^kernelmill .*$", page, re.M)
-    assert len(commands) >= 8
+    commands = re.findall(r"^(?:python|kernelmill) .*$", page, re.M)
+    assert len(commands) >= 9
     for command in commands:
+        program = (
+            command.removeprefix("python ") if command.startswith("python") else f"-m {command}"
+        )
         done = subprocess.run(
-            [sys.executable, "-m", *command.split()], capture_output=True, text=True, cwd=tmp_path
+            [sys.executable, *program.split()], capture_output=True, text=True, cwd=tmp_path
         )
         assert done.returncode == 0, (command, done.stdout, done.stderr)
+        if command == "python my_model.py":
+            assert "1 were searched" in done.stdout and "as before: True" in done.stdout
     assert (tmp_path / "report.html").is_file() and (tmp_path / "report.csv").is_file()
     assert (
         "1 of 1 tasks solved"

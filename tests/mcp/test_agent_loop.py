@@ -243,3 +243,21 @@ def test_the_skill_for_agents_names_tools_that_exist(tmp_path: Path) -> None:
     path = install_agent_skill("claude", tmp_path)
     assert path == tmp_path / ".claude" / "skills" / "kernelmill" / "SKILL.md"
     assert path.parent.name == described["name"]
+
+
+@pytest.mark.slow
+@pytest.mark.compiler
+@pytest.mark.isolation
+def test_what_an_agent_wrote_still_passes(tmp_path: Path) -> None:
+    """The kernels of docs/results/agent-over-mcp.md, judged anew."""
+    recorded = Path(__file__).parent / "recorded"
+    tasks = sorted(str(path.relative_to(recorded)) for path in recorded.glob("*/*"))
+    replay = [
+        sys.executable, "-m", "kernelmill", "run", *tasks, "--generator", f"replay:{recorded}",
+        "--strategy", "refine", "--budget", "2", "--rounds", "5", "--no-compile",
+        "--workspace", str(tmp_path / "w"),
+    ]  # fmt: skip
+    subprocess.run(replay, check=True, capture_output=True)
+    with Workspace(tmp_path / "w") as workspace:
+        totals = workspace.totals(workspace.campaign())
+    assert (len(tasks), totals.solved, totals.passed) == (2, 2, 4)

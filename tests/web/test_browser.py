@@ -7,19 +7,21 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 pytest.importorskip("playwright", reason="needs playwright")
 
-from playwright.sync_api import Browser, Page, Request, sync_playwright
+from playwright.sync_api import Browser, Page, Route, sync_playwright
 
-from judge.kernels import TASK
+from judge.kernels import KERNEL, MODEL, TASK
 from kernelmill.workspace import Workspace
-from web.filling import fill
+from web.filling import HOSTILE, fill
 from web.serving import serving
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
+ATTEMPTS = 4
 SHOTS = Path(os.environ["KERNELMILL_SHOTS"]) if "KERNELMILL_SHOTS" in os.environ else None
 
 
@@ -42,11 +44,14 @@ def page(browser: Browser) -> Iterator[Page]:
     elsewhere: list[str] = []
     messages: list[str] = []
 
-    def look(request: Request) -> None:
-        if not request.url.startswith(("http://127.0.0.1:", "data:")):
-            elsewhere.append(request.url)
+    def guard(route: Route) -> None:
+        if route.request.url.startswith(("http://127.0.0.1:", "data:")):
+            route.continue_()
+        else:
+            elsewhere.append(route.request.url)
+            route.abort()
 
-    opened.on("request", look)
+    context.route("**/*", guard)
     opened.on("console", lambda message: messages.append(message.text))
     opened.on("pageerror", lambda error: messages.append(str(error)))
     yield opened
@@ -143,25 +148,72 @@ def test_every_control_has_a_name(filled: Path, page: Page) -> None:
             assert page.locator("h1").count() == 1
 
 
-@pytest.mark.compiler
-@pytest.mark.isolation
-def test_pages_follow_a_running_campaign(page: Page, tmp_path: Path) -> None:
+class RunningCampaign(NamedTuple):
+    """A real campaign in another process, over recordings whose sources are hostile."""
+
+    workspace: Path
+    process: subprocess.Popen[bytes]
+
+    def wait_for(self, attempts: int) -> None:
+        """Until so many attempts have been judged."""
+        while True:
+            ended = self.process.poll()
+            with Workspace(self.workspace) as opened:
+                campaigns = opened.campaigns()
+                if campaigns and opened.totals(campaigns[-1]).done >= attempts:
+                    return
+            assert ended is None, "it ended early"
+            time.sleep(0.2)
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[RunningCampaign]:
     (tmp_path / "doubling.py").write_text(TASK)
+    for number in range(1, ATTEMPTS + 1):
+        recording = tmp_path / "recorded" / "doubling" / str(number)
+        recording.mkdir(parents=True)
+        (recording / "model.py").write_text(MODEL)
+        (recording / "kernel.cpp").write_text(f"{KERNEL}\n// recording {number}: {HOSTILE}\n")
     Workspace(tmp_path / "w", create=True).close()
     command = [
-        sys.executable, "-m", "kernelmill", "run", str(tmp_path / "doubling.py"), "--budget", "3",
-        "--rounds", "5", "--no-compile", "--workspace", str(tmp_path / "w"),
+        sys.executable, "-m", "kernelmill", "run", str(tmp_path / "doubling.py"),
+        "--generator", f"replay:{tmp_path / 'recorded'}", "--strategy", "value",
+        "--budget", str(ATTEMPTS), "--rounds", "5", "--no-compile",
+        "--workspace", str(tmp_path / "w"),
     ]  # fmt: skip
-    campaign = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
-        with serving(tmp_path / "w") as url:
-            page.goto(url)
-            while not Workspace(tmp_path / "w").campaigns():
-                time.sleep(0.2)
-                assert campaign.poll() in (None, 0)
-            page.goto(f"{url}campaigns/1")
-            page.locator("#figures dd", has_text="3 of 3").wait_for(timeout=600_000)
-            assert page.locator("#curves polyline").count() == 2
-            assert page.locator("#pulse").inner_text() == "live"
+        yield RunningCampaign(tmp_path / "w", process)
     finally:
-        campaign.wait(600)
+        process.terminate()
+        process.wait(60)
+
+
+@pytest.mark.compiler
+@pytest.mark.isolation
+def test_the_pages_of_a_running_campaign(running: RunningCampaign, page: Page) -> None:
+    """Everything that a reader does is done while it runs; no page is loaded twice to see news."""
+    with serving(running.workspace) as url:
+        running.wait_for(2)
+        page.goto(f"{url}campaigns/1")
+        page.locator("#figures dd", has_text=f"2 of {ATTEMPTS}").wait_for(timeout=600_000)
+        curve = page.locator("#curves polyline").first
+        points = len(str(curve.get_attribute("points")).split())
+        page.get_by_role("link", name="doubling").click()
+        page.locator("#tree a").nth(1).click()
+        page.get_by_role("heading", name="Changes from attempt").wait_for()
+        assert page.locator(".diff tr.changed").count() >= 1
+        assert "<script>document.title" in page.locator(".diff").first.inner_text()
+        page.get_by_role("link", name="Memory").click()
+        page.get_by_label("Find").first.fill("passed every gate")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**search=passed*")
+        assert page.locator("[data-row]").count() >= 1
+        assert running.process.poll() is None, "it ran all the while"
+        page.goto(f"{url}campaigns/1")
+        before = page.evaluate("performance.timeOrigin")
+        page.locator("#figures dd", has_text=f"{ATTEMPTS} of {ATTEMPTS}").wait_for(timeout=600_000)
+        assert len(str(curve.get_attribute("points")).split()) > points, "the curve has grown"
+        assert page.evaluate("performance.timeOrigin") == before, "it was not loaded again"
+        assert page.locator("#pulse").inner_text() == "live"
+        assert page.title().startswith("Campaign"), "no script of a candidate ran"

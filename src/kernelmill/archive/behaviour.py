@@ -1,4 +1,4 @@
-"""Behaviour cells: what a kernel does to the hardware, in levels read from its code and profile."""
+"""Behaviour cells: what a kernel does to the hardware, in levels counted in its source."""
 
 import bisect
 import functools
