@@ -83,6 +83,10 @@ def _print_head(console: Console, attempt: Attempt) -> None:
 def _print_verdict(console: Console, kind: str, verdict: Verdict) -> None:
     outcome = "passed" if verdict.passed else f"refused at {verdict.gate}"
     _print(console, f"{kind} verdict: {outcome}{_speed(verdict)}")
+    if verdict.resources.peak_bytes is not None:
+        _print(
+            console, f"peak memory of a call: {verdict.resources.peak_bytes / (1 << 20):.1f} MiB"
+        )
     if verdict.modelled is not None:
         _print(console, verdict.modelled.text())
     for feedback in verdict.feedback:

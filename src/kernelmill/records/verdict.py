@@ -281,6 +281,16 @@ class Evidence(msgspec.Struct, frozen=True):
     """Device that candidates run on, if not the CPU: name, driver, clocks."""
 
 
+class Resources(msgspec.Struct, frozen=True):
+    """What a call takes besides time; None where nobody can measure it from outside."""
+
+    peak_bytes: int | None = None
+    """Most memory that is resident during a call, beyond the process that the kernel was loaded
+    into; without mapped files."""
+    energy_joules: float | None = None
+    """Energy of the device per call. No device reads it yet."""
+
+
 class Verdict(msgspec.Struct, frozen=True):
     """The judge's verdict on one candidate."""
 
@@ -304,6 +314,7 @@ class Verdict(msgspec.Struct, frozen=True):
     """Values that no trial held, each with the reason."""
     degenerate: str = ""
     """Why a kernel could leave out the work of this task; empty where it cannot."""
+    resources: Resources = Resources()
 
     @property
     def diagnosis_text(self) -> str:
