@@ -19,7 +19,9 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from kernelmill.judge.evidence import processor_name
+from kernelmill.records.sweep import SweepSettings
 from kernelmill.strategies import get_strategy
+from kernelmill.strategies.sweeping import Sweeping
 from kernelmill.workspace import Workspace
 from strategies.simulated_campaign import SimulatedCampaign
 
@@ -80,7 +82,7 @@ def time_proposals(
 ) -> list[Proposal]:
     (entry,) = campaign.workspace.tasks(campaign.campaign)
     assert entry.described is not None
-    times, chosen = [], get_strategy(strategy)
+    times, chosen = [], Sweeping(get_strategy(strategy), SweepSettings())
     for next_number in range(number + 1, number + 2 + count):
         wall, processor = time.perf_counter(), time.process_time()
         chosen.propose(entry.described, campaign.history(1, entry.described, next_number))

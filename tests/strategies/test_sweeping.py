@@ -11,7 +11,7 @@ from kernelmill.records.model_settings import PROMPT_TOKENS, ModelRole
 from kernelmill.records.proposal import Proposal
 from kernelmill.records.sweep import SweepSettings
 from kernelmill.report.sweeps import summarise_sweeps
-from kernelmill.strategies import Strategy
+from kernelmill.strategies import Strategy, get_strategy, strategy_names
 from kernelmill.strategies.auto import Auto
 from kernelmill.strategies.evolve import Evolve
 from kernelmill.strategies.refine import Refine
@@ -20,6 +20,7 @@ from kernelmill.strategies.sweeping import Sweeping
 from kernelmill.sweeps import SweepLog
 from kernelmill.sweeps.log import sweeps_of_campaign
 from kernelmill.sweeps.trials import fastest
+from samples import observing
 from strategies.simulated_campaign import CHOICES, SimulatedCampaign, fastest_level, tables
 
 STORED = ("sweeps", "sweep_trials", "measurements", "offspring", "elites")
@@ -61,6 +62,27 @@ def test_combinations_are_attempts_of_the_same_budget(tmp_path: Path) -> None:
     lines = summarise_sweeps(run.workspace, run.campaign)
     assert len(lines.sweeps) == len(found) and "forecasts" in lines.calibration
     assert max(one.gain or 0.0 for one in lines.sweeps) > 1.05, "a sweep has found a faster one"
+
+
+@pytest.mark.parametrize("name", strategy_names())
+def test_every_strategy_goes_on_after_a_sweep(tmp_path: Path, name: str) -> None:
+    run = campaign(tmp_path, get_strategy(name), 12)
+    run.run()
+    found = sweeps_of_campaign(run.workspace.database, run.campaign.id)
+    assert len(found) >= 2 and all(one.trials for one in found)
+    assert sum(len(one.trials) for one in found) == len(run.attempts()) == 12
+
+
+def test_the_same_template_is_not_swept_twice(tmp_path: Path) -> None:
+    run = campaign(tmp_path, Refine(), 12)
+    proposal = next_proposal(run)
+    result = run.carry_out(proposal)
+    for _ in range(2):
+        claim = run.workspace.claim(run.campaign, 1)
+        assert claim is not None
+        run.workspace.complete(claim, result, observing(run.strategy))
+    (found,) = sweeps_of_campaign(run.workspace.database, run.campaign.id)
+    assert found.sweep.attempt == 1
 
 
 def test_a_killed_sweep_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from kernelmill.records.text import clean_text
 from kernelmill.records.verdict import Verdict
 from kernelmill.report.listing import AttemptDetail, attempt_detail
 from kernelmill.report.spending import count, dollars
+from kernelmill.sweeps.table import described
 from kernelmill.workspace import Workspace
 
 
@@ -45,6 +46,8 @@ def show_command(
 def _print_detail(console: Console, detail: AttemptDetail, prompts: bool) -> None:
     _print_head(console, detail.attempt)
     _print(console, f"lineage: {_lineage(detail)}")
+    if detail.combination:
+        _print(console, f"combination of a sweep: {described(detail.combination)}")
     for call, said in zip(detail.calls, detail.conversations, strict=True):
         _print(console, _call_line(call))
         for message in said if prompts else ():
@@ -83,6 +86,10 @@ def _print_head(console: Console, attempt: Attempt) -> None:
 def _print_verdict(console: Console, kind: str, verdict: Verdict) -> None:
     outcome = "passed" if verdict.passed else f"refused at {verdict.gate}"
     _print(console, f"{kind} verdict: {outcome}{_speed(verdict)}")
+    if verdict.resources.peak_bytes is not None:
+        _print(
+            console, f"peak memory of a call: {verdict.resources.peak_bytes / (1 << 20):.1f} MiB"
+        )
     if verdict.modelled is not None:
         _print(console, verdict.modelled.text())
     for feedback in verdict.feedback:

@@ -10,7 +10,14 @@ from kernelmill.judge.correctness import Correctness, ExceptionHint
 from kernelmill.judge.protocol import OutputTensor
 from kernelmill.records.candidate import Candidate
 from kernelmill.records.task import Task
-from kernelmill.records.verdict import DeviceDiagnosis, Latency, Modelled, Profile, Verdict
+from kernelmill.records.verdict import (
+    DeviceDiagnosis,
+    Latency,
+    Modelled,
+    Profile,
+    Resources,
+    Verdict,
+)
 
 
 class Measurement(NamedTuple):
@@ -21,6 +28,7 @@ class Measurement(NamedTuple):
     diagnosis: DeviceDiagnosis | None
     modelled: Modelled | None = None
     """The model's figures, where latency is modelled instead of measured."""
+    resources: Resources = Resources()
 
 
 _RunnerT = TypeVar("_RunnerT")

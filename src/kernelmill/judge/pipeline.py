@@ -26,6 +26,7 @@ from kernelmill.records.verdict import (
     Latency,
     Modelled,
     Profile,
+    Resources,
     Trial,
     Verdict,
 )
@@ -71,6 +72,7 @@ class GatePipeline:
         self._profile: Profile | None = None
         self._diagnosis: DeviceDiagnosis | None = None
         self._modelled: Modelled | None = None
+        self._resources = Resources()
         self._repeats = REPEATS
 
     def judge(
@@ -102,6 +104,7 @@ class GatePipeline:
             profile=self._profile,
             diagnosis=self._diagnosis,
             modelled=self._modelled,
+            resources=self._resources,
             untried=self._harness.task.untried,
             degenerate=self._harness.task.degenerate,
             numerics=self._harness.task.numerics,
@@ -189,7 +192,7 @@ class GatePipeline:
             except TimedCallRefused as refused:
                 feedback = Feedback(Gate.LATENCY, refused.kind, str(refused), (), refused.hint)
                 raise _Refusal(feedback) from refused
-        latency, self._profile, self._diagnosis, self._modelled = measurement
+        latency, self._profile, self._diagnosis, self._modelled, self._resources = measurement
         self._check_profile(self._profile, latency.baseline_ms)
         self._require(harness.check_again(runner))
         self._latency = latency.on_degenerate_task() if harness.task.degenerate else latency

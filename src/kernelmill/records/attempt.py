@@ -124,6 +124,9 @@ class Attempt(msgspec.Struct, frozen=True):
     done_at: str
     credit: Credit | None = None
     """Items of the context that reached the writer, and those that it used; None: it is unknown."""
+    peak_bytes: int | None = None
+    """Peak memory of a call; None where it is unknown."""
+    energy_joules: float | None = None
 
     @property
     def is_judged(self) -> bool:
@@ -172,3 +175,15 @@ class WrittenByModel(msgspec.Struct, frozen=True):
     tokens_in: int | None = None
     tokens_out: int | None = None
     """Tokens of the calls to the model; None where they are unknown."""
+
+
+class AttemptResources(msgspec.Struct, frozen=True):
+    """What a kernel that passed takes besides time; None where it was not measured."""
+
+    task: int
+    attempt: int
+    latency_ms: float
+    speed: float
+    """As a multiple of the baseline's, over all of its measurements."""
+    peak_bytes: int | None
+    energy_joules: float | None

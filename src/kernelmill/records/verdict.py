@@ -282,6 +282,16 @@ class Evidence(msgspec.Struct, frozen=True):
     """Device that candidates run on, if not the CPU: name, driver, clocks."""
 
 
+class Resources(msgspec.Struct, frozen=True):
+    """What a call takes besides time; None where nobody can measure it from outside."""
+
+    peak_bytes: int | None = None
+    """Most memory that is resident during a call, beyond the process that the kernel was loaded
+    into; without mapped files."""
+    energy_joules: float | None = None
+    """Energy of the device per call. No device reads it yet."""
+
+
 class Verdict(msgspec.Struct, frozen=True):
     """The judge's verdict on one candidate."""
 
@@ -307,6 +317,7 @@ class Verdict(msgspec.Struct, frozen=True):
     """Why a kernel could leave out the work of this task; empty where it cannot."""
     numerics: Numerics = Numerics.IEEE
     """The arithmetic that kernel and baselines were held to."""
+    resources: Resources = Resources()
 
     @property
     def diagnosis_text(self) -> str:

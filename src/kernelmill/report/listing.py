@@ -6,8 +6,10 @@ import msgspec
 
 from kernelmill.records.attempt import Attempt, AttemptPlan, State, VerdictKind
 from kernelmill.records.campaign import Campaign, Event, Totals
+from kernelmill.records.decisions import Decisions
 from kernelmill.records.model_calls import ModelCall, SaidText
 from kernelmill.records.verdict import Verdict
+from kernelmill.sweeps.log import combination_of
 from kernelmill.workspace import Workspace
 
 
@@ -51,6 +53,8 @@ class AttemptDetail(msgspec.Struct, frozen=True):
     verdicts: dict[str, Verdict]
     """By kind: `first`, `confirming`, `final`."""
     files: dict[str, str]
+    combination: Decisions = {}
+    """The choices that it measured, where it was a trial of a sweep."""
 
 
 def campaign_lines(workspace: Workspace) -> list[CampaignLine]:
@@ -90,6 +94,7 @@ def attempt_detail(workspace: Workspace, attempt: Attempt) -> AttemptDetail:
         tuple(workspace.conversation(attempt.id)),
         {str(kind): verdict for kind, verdict in verdicts.items() if verdict is not None},
         {} if candidate is None else candidate.files,
+        combination_of(workspace.database, attempt.id),
     )
 
 

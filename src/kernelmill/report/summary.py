@@ -19,6 +19,7 @@ from kernelmill.records.campaign import (
 )
 from kernelmill.records.verdict import Evidence, Latency, Verdict
 from kernelmill.report.curves import Curve, LearningCurves, campaign_curves, fast_p
+from kernelmill.report.pareto import Front, pareto_fronts
 from kernelmill.report.sweeps import SweepSummary, summarise_sweeps
 from kernelmill.workspace import Workspace
 
@@ -122,6 +123,8 @@ class CampaignSummary(msgspec.Struct, frozen=True):
     sources: dict[str, dict[str, str]] = {}
     """The files of each champion, by task."""
     sweeps: SweepSummary = SweepSummary()
+    fronts: tuple[Front, ...] = ()
+    """Pareto fronts of speed and memory, or energy, where there is a choice."""
 
     @property
     def families(self) -> list[FamilySummary]:
@@ -209,6 +212,7 @@ def summarise_campaign(workspace: Workspace, campaign: Campaign) -> CampaignSumm
         campaign_curves(workspace, campaign),
         {task.name: _source(workspace, task.champion) for task in tasks if task.champion},
         summarise_sweeps(workspace, campaign),
+        pareto_fronts(workspace, campaign),
     )
 
 

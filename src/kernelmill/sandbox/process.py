@@ -18,7 +18,14 @@ from kernelmill.sandbox.failures import (
     SandboxProtocolError,
     SandboxRanWhileStopped,
 )
-from kernelmill.sandbox.processes import descendants, parent_of, stat_fields, threads_of
+from kernelmill.sandbox.processes import (
+    ResidentMemory,
+    descendants,
+    parent_of,
+    resident_memory,
+    stat_fields,
+    threads_of,
+)
 
 _Result = TypeVar("_Result")
 _PROCESS_CLOCK = 2
@@ -160,6 +167,10 @@ class ConfinedProcess(ABC):
 
     def threads(self) -> list[int]:
         return threads_of(self.pid)
+
+    def resident_memory(self) -> ResidentMemory | None:
+        """Its resident memory; None where the kernel does not tell."""
+        return resident_memory(self.pid)
 
     def fewest_seccomp_filters(self) -> int:
         """The number of seccomp filters on the thread that has the fewest."""

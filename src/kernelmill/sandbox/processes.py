@@ -115,6 +115,28 @@ def thread_count(pid: int) -> int:
     return int(fields[17]) if fields and fields[0] != _ZOMBIE else 0
 
 
+class ResidentMemory(NamedTuple):
+    """Resident memory of a process in bytes, as the kernel counts it."""
+
+    peak: int
+    """The most it ever was."""
+    anonymous: int
+    files: int
+    """Pages of mapped files, without memory files."""
+
+
+def resident_memory(pid: int) -> ResidentMemory | None:
+    """None where the process is gone, or the kernel does not tell."""
+    try:
+        with open(f"/proc/{pid}/status") as status:
+            fields = dict(line.split(":", 1) for line in status if line.count(":") == 1)
+        return ResidentMemory(
+            *(int(fields[name].split()[0]) << 10 for name in ("VmHWM", "RssAnon", "RssFile"))
+        )
+    except (FileNotFoundError, ProcessLookupError, KeyError):
+        return None
+
+
 def private_resident_bytes(pid: int) -> int:
     """Resident memory without shared pages; 0 where the process is gone."""
     try:

@@ -80,6 +80,9 @@ class Sweeping(Strategy):
         if step is not None and step.trial is not None and step.strategy == _TEMPLATE:
             log.add(attempt.id, step.trial)
         elif draft.space is not None and draft.space.files:
+            latest = log.latest(is_template=True)
+            if latest is not None and latest.space == draft.space:
+                return  # it has been swept
             island = 0 if step is None else step.island
             log.open(Sweep(attempt.id, island, draft.space))
             log.add(attempt.id, TrialPlan(attempt.id, draft.space.defaults))

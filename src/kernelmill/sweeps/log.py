@@ -91,6 +91,15 @@ def sweeps_of_campaign(database: Transaction, campaign: int) -> list[TaskSweep]:
         ]
 
 
+def combination_of(database: Transaction, attempt: int) -> Decisions:
+    """The combination that an attempt measured; empty where it was no trial of a sweep."""
+    with clear_errors():
+        for row in database.execute(_query("trial"), {"attempt": attempt}):
+            choices: Decisions = msgspec.json.decode(row["choices"], type=Decisions)
+            return choices
+    return {}
+
+
 def _trials(rows: Sequence[sqlite3.Row]) -> list[SweepTrial]:
     noise = pooled_noise([_speeds(row) for row in rows])
     return [_trial(row, noise) for row in rows]

@@ -10,6 +10,7 @@ from kernelmill.records.attempt import Attempt, Result, Seconds
 from kernelmill.records.decisions import Decisions
 from kernelmill.records.model_calls import bill
 from kernelmill.records.proposal import Credit, Hint
+from kernelmill.records.verdict import Resources
 from kernelmill.storage.packing import packed, unpacked
 
 
@@ -21,7 +22,9 @@ def now() -> str:
 def result_columns(result: Result) -> dict[str, Any]:
     """The columns of a finished attempt."""
     proposal, draft, verdict = result.proposal, result.draft, result.deciding
-    latency = verdict.latency if verdict is not None and verdict.passed else None
+    passed = verdict if verdict is not None and verdict.passed else None
+    latency = passed.latency if passed is not None else None
+    resources = passed.resources if passed is not None else Resources()
     candidate = draft.candidate if draft is not None else None
     seconds = msgspec.structs.asdict(result.seconds)
     return {
@@ -36,6 +39,7 @@ def result_columns(result: Result) -> dict[str, Any]:
         "reason": _reason(result),
         "latency_ms": latency.candidate_ms if latency is not None else None,
         "ratio": latency.over_baseline.ratio if latency is not None else None,
+        **msgspec.structs.asdict(resources),
         **msgspec.structs.asdict(bill(result.calls)),
         "prediction": draft.prediction if draft is not None else "",
         "decisions": msgspec.json.encode(draft.decisions if draft is not None else {}).decode(),

@@ -12,6 +12,7 @@ from kernelmill.records.attempt import (
     Attempt,
     AttemptOutcome,
     AttemptPlan,
+    AttemptResources,
     Claim,
     Observation,
     Result,
@@ -386,6 +387,11 @@ class Workspace:
     def outcomes(self, campaign: Campaign) -> list[AttemptOutcome]:
         rows = self._all("outcomes", campaign=campaign.id)
         return msgspec.convert([tuple(row) for row in rows], list[AttemptOutcome])
+
+    def resources(self, campaign: Campaign) -> list[AttemptResources]:
+        """The attempts that passed and whose resources are known, by task."""
+        rows = self._all("resources", campaign=campaign.id)
+        return [AttemptResources(**row) for row in rows]
 
     def best(self, backend: str) -> list[Best]:
         """The fastest champion of each task, over all campaigns on a backend."""

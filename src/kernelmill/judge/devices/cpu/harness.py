@@ -9,6 +9,7 @@ from kernelmill.judge.cases import HostCase, HostCaseSet
 from kernelmill.judge.correctness import Correctness, check_correctness
 from kernelmill.judge.devices.cpu.code_identity import KnownCode
 from kernelmill.judge.devices.cpu.interleaved import InterleavedTiming, TimedCandidate
+from kernelmill.judge.devices.cpu.peak_memory import peak_bytes
 from kernelmill.judge.devices.cpu.profiling import Sampler
 from kernelmill.judge.devices.cpu.roofline import cpu_floor
 from kernelmill.judge.devices.cpu.template import CandidateTemplate
@@ -24,6 +25,7 @@ from kernelmill.judge.timing import summarise_latency
 from kernelmill.records.candidate import Candidate
 from kernelmill.records.errors import TaskError
 from kernelmill.records.task import Task
+from kernelmill.records.verdict import Resources
 from kernelmill.sandbox import SandboxFailure, Zygote
 
 _SECONDS = 120.0
@@ -81,8 +83,10 @@ class CpuHarness(Harness[CandidateTemplate]):
     @contextmanager
     def spawn_runner(self, candidate: Candidate, built: Built) -> Iterator[CandidateTemplate]:
         with open_sandbox(self._zygote, self._settings) as sandbox:
+            empty = sandbox.resident_memory()
             load_candidate(sandbox, candidate, built, self.init, self._settings)
-            yield CandidateTemplate(sandbox, self._settings.seconds)
+            empty_bytes = None if empty is None else empty.anonymous
+            yield CandidateTemplate(sandbox, self._settings.seconds, empty_bytes)
 
     def check(self, runner: CandidateTemplate, small: bool) -> Correctness:
         hidden = [case for case in self.cases.trials if case.variant.hidden]
@@ -119,7 +123,8 @@ class CpuHarness(Harness[CandidateTemplate]):
             samples = timing.measure(self._settings.rounds, repeats)
         floor = cpu_floor(self.task, self._settings.threads)
         latency = summarise_latency(samples, floor, self.ring.slots)
-        return Measurement(latency, samples.profile, None)
+        peak = peak_bytes(runner, self.cases.held_out[0], self._settings.seconds)
+        return Measurement(latency, samples.profile, None, resources=Resources(peak))
 
     def renew(self) -> None:
         self.cases.renew()

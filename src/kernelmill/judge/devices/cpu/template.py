@@ -14,7 +14,9 @@ class CandidateTemplate:
     another fork has left.
     """
 
-    def __init__(self, sandbox: Sandbox, seconds: float) -> None:
+    def __init__(self, sandbox: Sandbox, seconds: float, empty_bytes: int | None = None) -> None:
+        """`empty_bytes`: anonymous memory of the sandbox before the candidate was loaded."""
+        self.empty_bytes = empty_bytes
         self._sandbox = sandbox
         self._seconds = seconds
         sandbox.stop()

@@ -1,0 +1,1 @@
+SELECT choices FROM sweep_trials WHERE attempt = :attempt
