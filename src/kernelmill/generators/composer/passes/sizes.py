@@ -26,10 +26,19 @@ def longer(size: Extent, more: int) -> Extent:
     return Extent(add(code, str(more)) if more >= 0 else sub(code, str(-more)), value)
 
 
-def not_negative(size: Extent) -> Extent:
-    if size.fixed:
-        return fixed(max(0, size.value))
-    return Extent(f"larger({size.code}, 0)", max(0, size.value))
+def together(one: Extent, other: Extent) -> Extent:
+    value = one.value + other.value
+    return fixed(value) if one.fixed and other.fixed else Extent(add(one.code, other.code), value)
+
+
+def at_least(size: Extent, least: int) -> Extent:
+    value = max(size.value, least)
+    return fixed(value) if size.fixed else Extent(f"larger({size.code}, {least})", value)
+
+
+def at_most(size: Extent, most: int) -> Extent:
+    value = min(size.value, most)
+    return fixed(value) if size.fixed else Extent(f"smaller({size.code}, {most})", value)
 
 
 def times(sizes: Sequence[Extent]) -> Extent:
