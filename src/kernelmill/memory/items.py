@@ -74,6 +74,8 @@ class ItemEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
     """Speed after a change, as a multiple of that before it."""
     diagnosis_before: str = ""
     diagnosis_after: str = ""
+    summary: str = ""
+    """What a summariser wrote about it."""
 
 
 class NewItem(msgspec.Struct, frozen=True):
@@ -160,9 +162,10 @@ class Item(msgspec.Struct, frozen=True):
     @property
     def full_text(self) -> str:
         """Its text, with what a failure is blamed on now."""
+        text = self.evidence.summary or self.text
         if self.category == FAILURE and self.decisions:
-            return f"{self.text} Avoid: {decisions_text(self.decisions)}."
-        return self.text
+            return f"{text} Avoid: {decisions_text(self.decisions)}."
+        return text
 
 
 class ItemValue(msgspec.Struct, frozen=True):

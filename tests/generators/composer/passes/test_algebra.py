@@ -49,6 +49,18 @@ def averaged_inputs(batch: int, height: int, width: int) -> list[torch.Tensor]:
     return [torch.randn(batch, 4, height, width), torch.randn(batch, 8)]
 
 
+class Meeting(nn.Module):
+    """Kernels with taps that meet nothing of a small image."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.up = nn.ConvTranspose2d(4, 6, 3, stride=2, padding=1, output_padding=1)
+        self.along = nn.Conv2d(4, 16, 5, padding=2)
+
+    def forward(self, x: torch.Tensor) -> list[torch.Tensor]:
+        return [self.up(x).mean((2, 3)), self.along(x).sum(3), self.along(x).mean((2, 3))]
+
+
 def _with_rewrites(program: Callable[[Graph, Plan], Any]) -> Callable[[Graph, Plan], Any]:
     def other(graph: Graph, plan: Plan) -> Any:
         again = rewritten(graph, Plan({}, ALGEBRA))
@@ -65,14 +77,23 @@ def test_rewritten_graphs_are_right_in_cpp(tmp_path: Path, monkeypatch: pytest.M
 
 
 @test_triton.needs_triton
+@pytest.mark.parametrize(
+    ("model", "inputs"),
+    [
+        (Averaged(), [averaged_inputs(2, 9, 8), averaged_inputs(1, 4, 3)]),
+        (Meeting(), [averaged_inputs(2, *sizes)[:1] for sizes in ((9, 8), (1, 1), (2, 1))]),
+    ],
+    ids=["averaged", "of small images"],
+)
 def test_rewritten_graphs_are_right_in_triton(
+    model: nn.Module,
+    inputs: list[list[torch.Tensor]],
     interpreter: subprocess.Popen[str],  # noqa: F811
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(test_triton, "TritonProgram", _with_rewrites(test_triton.TritonProgram))
-    model, folder = Averaged(), tmp_path / "composed"
-    inputs = [averaged_inputs(2, 9, 8), averaged_inputs(1, 4, 3)]
+    folder = tmp_path / "composed"
     test_triton.write(model, inputs, {}, folder)
     for some, got in zip(inputs, test_triton.answers(interpreter, folder), strict=True):
         with torch.no_grad():

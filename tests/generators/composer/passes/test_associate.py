@@ -30,7 +30,7 @@ def _multiplications(graph: Graph) -> int:
     st.booleans(),
     st.booleans(),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_chains_of_three(
     sizes: tuple[int, ...], batch: list[int], left_first: bool, transposed: bool
 ) -> None:

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generators.composer.passes.making import Making, assert_same
-from kernelmill.generators.composer.graph import Graph
+from kernelmill.generators.composer.graph import Graph, Reference
 from kernelmill.generators.composer.passes.calls import matrix_product, pointwise, reduced
 from kernelmill.generators.composer.passes.join_scalars import join_scalars
 
@@ -50,6 +50,12 @@ def _chain(*numbers: float) -> Graph:
 def test_factors_become_one() -> None:
     (node,) = join_scalars(_chain(2.0, 3.0, 0.5)).nodes
     assert node.arguments[1] == 3.0
+
+
+def test_factors_that_cancel_vanish() -> None:
+    graph = join_scalars(_chain(0.5, 2.0))
+    assert not graph.nodes
+    assert graph.outputs == (Reference("x0"),)
 
 
 def test_factors_whose_product_is_no_normal_number_stay() -> None:

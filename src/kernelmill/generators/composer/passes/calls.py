@@ -13,10 +13,8 @@ from kernelmill.generators.composer.passes.sizes import (
     fixed,
     is_one,
     longer,
-    not_negative,
+    together,
 )
-
-_END = (1 << 63) - 1
 
 
 def pointwise(editor: Editor, op: str, left: Any, right: Any) -> Reference:
@@ -71,17 +69,20 @@ def with_joined_axes(
 
 
 def cut(editor: Editor, value: Reference, axis: int, front: int, back: int) -> Reference:
-    """Without so many elements at the front of an axis, and at its back."""
+    """Without so many elements at the front of an axis, and at its back: some are left."""
     if front == 0 and back == 0:
         return value
+    size = editor.kind(value).shape[axis]
+    return sliced(editor, value, axis, fixed(front), longer(size, -front - back))
+
+
+def sliced(editor: Editor, value: Reference, axis: int, start: Extent, size: Extent) -> Reference:
+    """So many elements along an axis, from a start."""
     kind = editor.kind(value)
-    size = kind.shape[axis]
-    left = longer(size, -front - back)
-    if front + back > 1:  # no size is nought
-        left = not_negative(left)
-    end = argument(not_negative(longer(size, -back))) if back else _END
-    shape = (*kind.shape[:axis], left, *kind.shape[axis + 1 :])
-    return editor.call("slice.Tensor", [value, axis, front, end], TensorSpec(kind.dtype, shape))
+    end = longer(size, start.value) if start.fixed else together(start, size)
+    shape = (*kind.shape[:axis], size, *kind.shape[axis + 1 :])
+    arguments = [value, axis, argument(start), argument(end)]
+    return editor.call("slice.Tensor", arguments, TensorSpec(kind.dtype, shape))
 
 
 def joined(editor: Editor, parts: Sequence[Reference], axis: int) -> Reference:

@@ -19,6 +19,7 @@ from kernelmill.generators.composer.passes.calls import (
     permute,
     pointwise,
     reduced,
+    sliced,
     view,
     with_joined_axes,
 )
@@ -30,7 +31,13 @@ from kernelmill.generators.composer.passes.convolutions import (
 )
 from kernelmill.generators.composer.passes.editor import Editor
 from kernelmill.generators.composer.passes.means import means
-from kernelmill.generators.composer.passes.sizes import ONE, argument
+from kernelmill.generators.composer.passes.sizes import (
+    ONE,
+    argument,
+    at_least,
+    at_most,
+    longer,
+)
 from kernelmill.generators.composer.passes.window_means import window_mean
 
 
@@ -136,7 +143,9 @@ def _grouped(cuts: Sequence[Cut]) -> list[_Taps]:
 def _image_sums(
     editor: Editor, given: Convolution, taps: _TapsOf, others: Sequence[int]
 ) -> Reference:
-    sums = _sums(editor, given.image, {a: [tap.met for tap in some] for a, some in taps.items()})
+    parts = {axis: [tap.met for tap in some] for axis, some in taps.items()}
+    least = {axis: given.slides[axis - 2].least_size(given.transposed) for axis in taps}
+    sums = _sums(editor, given.image, parts, least)
     return with_joined_axes(editor, sums, [[0], [1, *taps], *([axis] for axis in others)])
 
 
@@ -149,17 +158,33 @@ def _weight_sums(
         for axis, some in taps.items()
         if len(some) < kernel[axis].value
     }
-    sums = _sums(editor, given.weight, shares)
+    sums = _sums(editor, given.weight, shares, {axis: kernel[axis].value for axis in shares})
     first = [[0, *taps], [1]] if given.transposed else [[0], [1, *taps]]
     return with_joined_axes(editor, sums, [*first, *([axis] for axis in others)])
 
 
-def _sums(editor: Editor, value: Reference, parts: Mapping[int, Sequence[Cut]]) -> Reference:
+def _sums(
+    editor: Editor,
+    value: Reference,
+    parts: Mapping[int, Sequence[Cut]],
+    least: Mapping[int, int],
+) -> Reference:
     """Along every axis, the sums of its parts side by side; axes with a single part at once."""
     whole = {axis for axis, cuts in parts.items() if len(cuts) == 1 and not any(cuts[0])}
     value = reduced(editor, value, sorted(whole), mean=False)
     for axis in sorted(parts.keys() - whole):
-        cuts = [cut(editor, value, axis, *part) for part in parts[axis]]
-        sums = [reduced(editor, part, [axis], mean=False) for part in cuts]
+        sums = [_sum_of_part(editor, value, axis, part, least[axis]) for part in parts[axis]]
         value = joined(editor, sums, axis)
     return value
+
+
+def _sum_of_part(editor: Editor, value: Reference, axis: int, part: Cut, least: int) -> Reference:
+    """The sum of what a cut leaves, of an axis that has so many elements at least."""
+    size = editor.kind(value).shape[axis]
+    if size.fixed or least > sum(part):
+        return reduced(editor, cut(editor, value, axis, *part), [axis], mean=False)
+    left = longer(size, -sum(part))
+    start = at_most(longer(size, -1), part.front)
+    some = sliced(editor, value, axis, start, at_least(left, 1))  # no target knows empty sums
+    total = reduced(editor, some, [axis], mean=False)
+    return pointwise(editor, "mul", total, argument(at_most(at_least(left, 0), 1)))

@@ -26,6 +26,13 @@ class Slide(NamedTuple):
     more: int
     """Additional places at the end of what a transposed convolution makes."""
 
+    def least_size(self, transposed: bool) -> int:
+        """Of an image of which anything comes."""
+        missing = self.dilation * (self.taps - 1) - 2 * self.pad
+        if transposed:
+            return 1 + self._steps(-missing - self.more)
+        return max(1, 1 + missing)
+
     def cuts(self) -> list[Cut]:
         """For every tap of a convolution with stride one."""
         last = self.taps - 1

@@ -15,6 +15,8 @@ from kernelmill.generators.composer.passes.sizes import elements
 
 _NORMAL = (1.2e-38, 3.3e38)
 """Magnitudes that are normal numbers of float32."""
+_LARGEST_TERM = 1 << 16
+"""To add a larger number and to subtract it again is a way to round."""
 
 
 def join_scalars(graph: Graph) -> Graph:
@@ -35,11 +37,12 @@ def _instead(editor: Editor, node: Node) -> Reference | None:
     for read, op, join in ((_factor, "mul", operator.mul), (_term, "add", operator.add)):
         outer = read(editor, node)
         inner = _read_beneath(editor, outer.value, read) if outer else None
-        if (
-            outer is not None
-            and inner is not None
-            and _is_normal(number := join(inner.number, outer.number))
-        ):
+        if outer is None or inner is None:
+            continue
+        number = join(inner.number, outer.number)
+        if (op, number) in (("mul", 1.0), ("add", 0.0)):
+            return inner.value
+        if _is_normal(number):
             return pointwise(editor, op, inner.value, number)
     return _behind(editor, node)
 
@@ -70,7 +73,7 @@ def _term(editor: Editor, node: Node) -> _Step | None:
     if name not in ("add", "sub") or len(node.arguments) != 2 or node.keywords:
         return None
     left, right = node.arguments
-    if not _is_step(editor, node, left, right):
+    if not _is_step(editor, node, left, right) or abs(right) > _LARGEST_TERM:
         return None
     return _Step(left, float(right) if name == "add" else -float(right))
 

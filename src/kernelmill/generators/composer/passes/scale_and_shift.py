@@ -8,6 +8,9 @@ from kernelmill.generators.composer.passes.calls import pointwise, rsqrt, view
 from kernelmill.generators.composer.passes.editor import Editor, edited
 from kernelmill.generators.composer.passes.sizes import ONE
 
+_LEAST_RANK = 3
+"""Without places beside the channels, both would be computed again for every element."""
+
 
 def scale_and_shift(graph: Graph) -> Graph:
     return edited(graph, _instead)
@@ -17,6 +20,8 @@ def _instead(editor: Editor, node: Node) -> Reference | None:
     if node.op != "_native_batch_norm_legit_no_training":
         return None
     value, weight, bias, mean, variance, _momentum, epsilon = node.arguments
+    if len(node.results[0].shape) < _LEAST_RANK:
+        return None
     if any(editor.uses(Reference(node.name, part)) for part in range(1, len(node.results))):
         return None
     scale = rsqrt(editor, pointwise(editor, "add", variance, epsilon))

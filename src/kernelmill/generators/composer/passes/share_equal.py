@@ -5,11 +5,12 @@ from msgspec.structs import replace
 from kernelmill.generators.composer.graph import Graph, Reference
 from kernelmill.generators.composer.passes.editor import Editor
 
-_FREE = frozenset(
+_CHEAP = frozenset(
     """view _unsafe_view reshape unsqueeze squeeze permute t transpose expand slice select
-    split_with_sizes split unbind chunk alias detach clone full scalar_tensor arange""".split()
+    split_with_sizes split unbind chunk alias detach clone full scalar_tensor arange _to_copy
+    add sub mul neg abs relu where eq ne lt le gt ge logical_and logical_or logical_not""".split()
 )
-"""Operators that cost nothing: to share one of these alone is no gain."""
+"""Operators that cost next to nothing: to share some of these alone is no gain."""
 _RANDOM = frozenset("rand rand_like randn randn_like randint bernoulli native_dropout".split())
 
 
@@ -27,5 +28,5 @@ def share_equal(graph: Graph) -> Graph:
             continue
         same = (Reference(first[key], part) for part in range(len(node.results)))
         editor.replace(node, *same)
-        gain = gain or name not in _FREE
+        gain = gain or name not in _CHEAP
     return editor.graph() if gain else graph

@@ -26,9 +26,22 @@ def longer(given: Extent, more: int) -> Extent:
     return extent(add(tree, more) if more >= 0 else sub(tree, -more), value)
 
 
-def not_negative(given: Extent) -> Extent:
-    value = max(0, given.value)
-    return fixed(value) if given.fixed else extent(apply(Operator.SIZE_MAX, size(given), 0), value)
+def together(one: Extent, other: Extent) -> Extent:
+    return extent(add(size(one), size(other)), one.value + other.value)
+
+
+def at_least(given: Extent, least: int) -> Extent:
+    value = max(given.value, least)
+    if given.fixed:
+        return fixed(value)
+    return extent(apply(Operator.SIZE_MAX, size(given), least), value)
+
+
+def at_most(given: Extent, most: int) -> Extent:
+    value = min(given.value, most)
+    if given.fixed:
+        return fixed(value)
+    return extent(apply(Operator.SIZE_MIN, size(given), most), value)
 
 
 def quotient(given: Extent, divisor: int) -> Extent:
