@@ -48,13 +48,20 @@ class FakeLargeTensors(TorchDispatchMode):
         """Whether something without values was written to a small tensor, whose own are stale."""
         return bool(self._stale)
 
-    def forget_parameters(self, model: nn.Module) -> None:
-        """Forget the values of small parameters as well: next to no code looks at them."""
+    def forget_state(self, model: nn.Module) -> None:
+        """Forget the values of small parameters and floating buffers as well: next to no code looks
+        at them, and operators on both small and large tensors take long."""
         for module in model.modules():
             for name, parameter in module._parameters.items():
-                if parameter is not None and not isinstance(parameter, FakeTensor):
-                    fake = self._fake.from_tensor(parameter)
+                if parameter is not None:
+                    fake = self._without_values(parameter)
                     module._parameters[name] = nn.Parameter(fake, parameter.requires_grad)
+            for name, buffer in module._buffers.items():
+                if buffer is not None and buffer.is_floating_point():
+                    module._buffers[name] = self._without_values(buffer)
+
+    def _without_values(self, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor if isinstance(tensor, FakeTensor) else self._fake.from_tensor(tensor)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         given = kwargs or {}

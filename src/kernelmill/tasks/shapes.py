@@ -89,7 +89,7 @@ def _with_values(
 def _drawn(module: TaskModule, fake: FakeLargeTensors | None) -> Draw:
     model, inputs = module.model(_SEED), module.inputs(_SEED + 1)
     if fake is not None:
-        fake.forget_parameters(model)
+        fake.forget_state(model)
     return Draw(model, inputs)
 
 
