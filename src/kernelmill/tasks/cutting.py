@@ -16,6 +16,8 @@ from kernelmill.tasks.variants import hidden_sizes
 
 _LEAST_SIZE = 8
 """Smaller sizes stay: kernel sizes, numbers of heads, rows that tell apart."""
+_LEAST_ROWS = 2
+"""Sizes of inputs alone may be as small, where nothing else is left."""
 _LEAST_GAIN = 0.9
 _STEEP = 8.0
 """Excess from which on a size is divided by four at once."""
@@ -61,23 +63,36 @@ class _Cutting:
     def cut(self) -> SizedTask:
         best, excess = self._task, self._limit.excess(self._task.shapes)
         sizes = {size: size for size in _sizes(self._tree, self._scale)}
-        fixed: set[int] = set()
+        fixed: set[tuple[int, int]] = set()
         while excess > 1 and (candidates := self._candidates(sizes, fixed)):
-            size = max(candidates, key=sizes.__getitem__)
+            size, least = candidates[0]
             for divisor in (4, 2) if excess > _STEEP else (2,):
-                smaller = sizes | {size: max(_LEAST_SIZE, -(-sizes[size] // divisor))}
+                smaller = sizes | {size: max(least, -(-sizes[size] // divisor))}
                 found = self._with_sizes(smaller)
                 if found is not None and self._limit.excess(found.shapes) < _LEAST_GAIN * excess:
                     best, excess, sizes = found, self._limit.excess(found.shapes), smaller
                     break
             else:
-                fixed.add(size)
+                fixed.add((size, least))
         return best
 
-    def _candidates(self, sizes: dict[int, int], fixed: set[int]) -> list[int]:
-        """Sizes that may shrink: those of inputs alone, and all others only after them."""
-        free = [size for size, now in sizes.items() if size not in fixed and now > _LEAST_SIZE]
-        return [size for size in free if size in self._of_inputs] or free
+    def _candidates(
+        self, sizes: dict[int, int], fixed: set[tuple[int, int]]
+    ) -> list[tuple[int, int]]:
+        """Sizes that may shrink, with the least of each: those of inputs alone before others, the
+        largest first."""
+        stages = (
+            (_LEAST_SIZE, self._of_inputs),
+            (_LEAST_SIZE, set(sizes)),
+            (_LEAST_ROWS, self._of_inputs),
+        )
+        largest_first = sorted(sizes, key=sizes.__getitem__, reverse=True)
+        return [
+            (size, least)
+            for least, allowed in stages
+            for size in largest_first
+            if size in allowed and sizes[size] > least and (size, least) not in fixed
+        ]
 
     def _with_sizes(self, sizes: dict[int, int]) -> SizedTask | None:
         """The task with other sizes; None where it does not allow them."""

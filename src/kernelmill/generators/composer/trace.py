@@ -83,6 +83,7 @@ def trace(module: TaskModule) -> Graph:
             model, inputs = module.model(_SEED), module.inputs(_SEED)
         if fake.has_lost_values:
             raise UnknownValues("the constructor computes tables from large tensors")
+        _demand_constants(model)
         return trace_model(model, inputs)
     except Exception as error:  # the task's code looks at numbers, or torch.export does
         first = error
@@ -92,6 +93,14 @@ def trace(module: TaskModule) -> Graph:
     except TooLarge:
         raise first from None
     return trace_model(draw.model, draw.inputs)
+
+
+def _demand_constants(model: torch.nn.Module) -> None:
+    """Tensors that are neither parameters nor buffers are constants: their values are needed."""
+    for module in model.modules():
+        for value in vars(module).values():
+            if isinstance(value, FakeTensor):
+                raise Untraceable(f"a constant of {value.numel()} elements outside the state dict")
 
 
 def trace_model(model: torch.nn.Module, inputs: Sequence[Any]) -> Graph:
