@@ -51,7 +51,10 @@ BAD_TEXTS = {
         TASK.replace("return 2 * x + self.bias", "return (2 * x + self.bias).to(torch.float8_e5m2)"),
         "float8_e5m2",
     ),
-    "100 GB": (TASK.replace("rows = 64", "rows = 100_000_000"), ""),
+    "100 GB that its code looks at": (
+        TASK.replace("rows = 64", "rows = 100_000_000").replace("return 2 * x", "return x[x > 9] + 2 * x"),
+        "looks at values",
+    ),
 }  # fmt: skip
 
 

@@ -162,6 +162,7 @@ def _description(task: Task) -> Table:
         "outputs": ", ".join(map(str, task.outputs)),
         "state": ", ".join(f"{name} {spec}" for name, spec in task.state.items()) or "none",
         "operators": ", ".join(task.signature),
+        "examined with": ", ".join(map(str, task.examined)) or "the same inputs",
         "hidden shapes": str(len(task.hidden)),
         "distributions": ", ".join(task.distributions),
         "promises": "; ".join(map(" ".join, filter(None, task.promises))) or "none",

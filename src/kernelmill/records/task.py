@@ -73,6 +73,8 @@ class Task(msgspec.Struct, frozen=True):
     """Inputs and parameters on which no output depends, with the inputs that trials use."""
     repair: str = ""
     """How inputs and parameters differ from the file's own, which ask nothing; mostly empty."""
+    examined: tuple[TensorSpec, ...] = ()
+    """The inputs by which its values were examined, where those are smaller than its own."""
     degenerate: str = ""
     """Why a kernel could leave out the work; empty where it cannot."""
     numerics: Numerics = Numerics.IEEE

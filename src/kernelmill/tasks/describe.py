@@ -1,36 +1,37 @@
-"""Description of a task file: shapes, operators, hidden variants. Runs inside sandboxes only."""
+"""Description of a task file: shapes, operators, hidden variants. Runs inside sandboxes only.
 
-import math
+Sizes are those of the task, and need no memory: see `shapes.py`. Values are examined at the same
+sizes where that costs little, and else on a cut-down task.
+"""
+
 import traceback
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import msgspec
 import torch
-from torch import nn
 
 from kernelmill.records.numerics import Numerics
-from kernelmill.records.task import Constants, Task, Variant, tensor_specs
-from kernelmill.records.tensors import is_supported
+from kernelmill.records.task import Task, Variant
 from kernelmill.sandbox.channel import Channel
-from kernelmill.tasks.arithmetic import arithmetic, set_arithmetic
+from kernelmill.tasks.arithmetic import set_arithmetic
+from kernelmill.tasks.cutting import CostLimit, SizedTask, cut_down
+from kernelmill.tasks.examining import Examined, examine
 from kernelmill.tasks.families import family_of_signature
-from kernelmill.tasks.module import OWN, Draw, TaskModule, UnusableTask, tensors_in
-from kernelmill.tasks.operators import OperatorLog
-from kernelmill.tasks.probing import Probe
-from kernelmill.tasks.promises import BrokenPromise, Promises, declared_promises, find_promises
-from kernelmill.tasks.sensitivity import measure_sensitivity
-from kernelmill.tasks.trying import choose_distributions
-from kernelmill.tensors.torch_side import describe_value, restore_value
+from kernelmill.tasks.module import OWN, TaskModule, UnusableTask
+from kernelmill.tasks.rounding import measure_rounding
+from kernelmill.tasks.shapes import shapes_of, variant_of
+from kernelmill.tasks.trying import Tried
+from kernelmill.tasks.variants import HiddenSizes, accepted_variants, hidden_sizes
 
-_SEED = 20_260_101
-_HIDDEN_FRACTIONS = (0.37, 0.71)
-_MOST_HIDDEN = 3
-_PROMISE_SEEDS = (11, 12, 13)
-_PROBE_ROWS = 2
-_ROUNDED = 2.0**-16
-"""Relative distance from the results in float32 above which operands were rounded: TF32 has
-eleven digits, and another order of a sum of floats changes less."""
-_ATTENTION = "scaled_dot_product"
+_HOST_LIMIT = CostLimit(1 << 27, 1 << 31)
+_DEVICE_LIMIT = CostLimit(1 << 31, 1 << 41)
+"""What one call may cost of a task that is examined, for a hundred are made, some in float64."""
+_CUT_SHARE = 4
+"""A task that is cut down may cost this much less."""
+_MOST_HOST_EXCESS = 4.0
+"""Of a task whose sizes cannot be cut down to the limit; a device examines it at any size."""
+_NOT_EXAMINED = "values other than its own: it is too large to be examined here"
 
 
 def run_describer(channel: Channel, arguments: dict[str, Any], _scratch: str) -> None:
@@ -57,216 +58,60 @@ def explain_task_error(error: BaseException) -> str:
 
 
 def describe_module(module: TaskModule, request: dict[str, Any]) -> Task:
-    promises = _promises(module)
-    draw = module.draw({}, "plain", _SEED)
-    outputs, operators = _first_call(draw)
-    _check_types([*outputs, *tensors_in(draw.inputs), *draw.model.state_dict().values()])
-    _check_behaviour(draw, outputs)
-    rounded = _call_with(Numerics(request["numerics"]), draw, outputs)
-    variants = (_variant(draw, {}, hidden=False), *_hidden_variants(module))
-    constants = _probe_constants(variants)
-    probe = Probe(module, constants)
-    promises = _signs(probe, promises)
-    if any(promises):
-        module.declare("PROMISES", promises)
-    names = tuple(operators.names)
-    multiplies = operators.flops > 0 or any(_ATTENTION in name for name in names)
-    tried = choose_distributions(probe, names, multiplies)
-    # On the shown sizes: what a long sum drowns there may matter in a short one.
-    shown = Probe(module, {}) if constants else probe
-    sensitivity = measure_sensitivity(shown, tried.distributions)
-    repair = ""
-    if sensitivity.repair != OWN:
-        module.declare("REPAIR", sensitivity.repair)
-        tried = choose_distributions(probe.repaired(sensitivity.repair), names, multiplies)
-        repair = "{} inputs, {} parameters".format(*sensitivity.repair)
+    task = SizedTask(module, shapes_of(module))
+    on_host = module.device.type == "cpu"
+    limit = _HOST_LIMIT if on_host else _DEVICE_LIMIT
+    small = task
+    if limit.excess(task.shapes) > 1:
+        small = cut_down(task, request["scale"], limit.divided(_CUT_SHARE))
+    if on_host and limit.excess(small.shapes) > _MOST_HOST_EXCESS:
+        small, examined = task, _unexamined(module)
+    else:
+        examined = examine(small.module, small.shapes)
+    if small.module is not module:
+        examined.declare(module)
+    shapes = task.shapes
+    numerics = Numerics(request["numerics"])
+    rounds = None if numerics is Numerics.IEEE else measure_rounding(small.module, numerics)
     return Task(
         id=request["id"],
-        family=request["family"] or family_of_signature(names),
+        family=request["family"] or family_of_signature(shapes.operators),
         path=request["path"],
         source=module.source,
         scale=request["scale"],
-        variants=variants,
-        distributions=tried.distributions,
-        outputs=tensor_specs(rounded),
-        state={name: tensor_specs([tensor])[0] for name, tensor in draw.model.state_dict().items()},
-        buffers=tuple(name for name, _ in draw.model.named_buffers()),
-        signature=names,
-        flops=operators.flops,
-        promises=promises,
-        untried=tried.untried,
-        idle=sensitivity.idle,
-        repair=repair,
-        degenerate=sensitivity.degenerate,
-        is_rounded=_is_rounded(rounded, outputs),
+        variants=(shapes.variant, *_hidden_variants(module, examined.hidden)),
+        distributions=examined.tried.distributions,
+        outputs=rounds.outputs(shapes.outputs) if rounds else shapes.outputs,
+        state=shapes.state,
+        buffers=shapes.buffers,
+        signature=shapes.operators,
+        flops=shapes.flops,
+        promises=examined.promises,
+        untried=examined.tried.untried,
+        idle=examined.idle,
+        repair=_repair(examined.repair),
+        degenerate=examined.degenerate,
+        examined=() if small.module is module else small.shapes.variant.tensors,
+        is_rounded=rounds is not None and rounds.is_rounded,
     )
 
 
-def _call_with(numerics: Numerics, draw: Draw, outputs: list[torch.Tensor]) -> list[torch.Tensor]:
-    """The outputs under these numerics, given those in IEEE arithmetic."""
-    if numerics is Numerics.IEEE:
-        return outputs
-    with arithmetic(numerics, outputs[0].device.type, afterwards=Numerics.IEEE):
-        return tensors_in(draw.model(*draw.inputs))
+def _unexamined(module: TaskModule) -> Examined:
+    """What is assumed of a task that no value is known of."""
+    sizes = hidden_sizes(module)
+    numbers = range(len(sizes.declared) + len(sizes.tried))
+    return Examined((), Tried(("plain",), (_NOT_EXAMINED,)), tuple(numbers))
 
 
-def _is_rounded(outputs: list[torch.Tensor], ieee: list[torch.Tensor]) -> bool:
-    """Whether the numerics show in the results."""
-    return any(
-        bool((one.double() - other.double()).norm() > _ROUNDED * other.double().norm())
-        for one, other in zip(outputs, ieee, strict=True)
-        if other.is_floating_point()
-    )
+def _hidden_variants(module: TaskModule, numbers: tuple[int, ...]) -> list[Variant]:
+    """Of the hidden sizes with these numbers, those that the reference accepts."""
+    declared, tried, most = hidden_sizes(module)
+    first = len(declared)
+    chosen = [sizes for number, sizes in enumerate(tried, first) if number in numbers]
+    run = partial(variant_of, module)
+    found = accepted_variants(HiddenSizes(declared, chosen, most), run)
+    return [one.variant for one in found]
 
 
-class _FirstCall(NamedTuple):
-    outputs: list[torch.Tensor]
-    operators: OperatorLog
-
-
-def _first_call(draw: Draw) -> _FirstCall:
-    """Call the model; its inputs must be the same afterwards, or nothing could be compared."""
-    before = [tensor.clone() for tensor in tensors_in(draw.inputs)]
-    with OperatorLog() as operators:
-        value = draw.model(*draw.inputs)
-    outputs = tensors_in(value)
-    if not outputs:
-        raise UnusableTask("Model.forward returns no tensor")
-    for number, (tensor, copy) in enumerate(zip(tensors_in(draw.inputs), before, strict=True)):
-        if not _same(tensor, copy):
-            raise UnusableTask(
-                f"Model.forward changes its inputs (input {number}): it works in place"
-            )
-    return _FirstCall([output.clone() for output in outputs], operators)
-
-
-def _same(tensor: torch.Tensor, copy: torch.Tensor) -> bool:
-    if not tensor.is_floating_point():
-        return torch.equal(tensor, copy)
-    return torch.equal(tensor.nan_to_num(), copy.nan_to_num())
-
-
-def _promises(module: TaskModule) -> tuple[Promises, ...]:
-    """Structure of the inputs that is found, and that the file declares."""
-    inputs = [module.inputs(seed) for seed in _PROMISE_SEEDS]
-    found = find_promises([tensors_in(value) for value in inputs])
-    if module.declared_domain is None:
-        return found
-    try:
-        declared = [
-            declared_promises(module.declared_domain, module.forward, value) for value in inputs
-        ]
-    except BrokenPromise as broken:
-        raise UnusableTask(str(broken)) from broken
-    return tuple(
-        tuple(dict.fromkeys(words + more)) for words, more in zip(found, declared[0], strict=True)
-    )
-
-
-def _signs(probe: Probe, promises: tuple[Promises, ...]) -> tuple[Promises, ...]:
-    """Add that a tensor is nonnegative where the reference is not finite with other signs, and that
-    it is positive where the reference is not finite with zeros either."""
-    tensors: list[torch.Tensor] = []
-    node = describe_value(probe.inputs("plain", _SEED), tensors)
-
-    def is_finite_with(index: int, tensor: torch.Tensor) -> bool:
-        return probe.is_finite(
-            restore_value(node, [*tensors[:index], tensor, *tensors[index + 1 :]])
-        )
-
-    found = []
-    for index, (tensor, words) in enumerate(zip(tensors, promises, strict=True)):
-        eligible = tensor.is_floating_point() and not words and tensor.numel()
-        if eligible and bool((tensor >= 0).all()) and not is_finite_with(index, -tensor):
-            needs_more = bool((tensor > 0).all()) and not is_finite_with(index, 0 * tensor)
-            words = ("positive" if needs_more else "nonnegative",)
-        found.append(words)
-    return tuple(found)
-
-
-def _probe_constants(variants: tuple[Variant, ...]) -> Constants:
-    """The smallest variant with enough rows to tell apart: on it the task is examined."""
-    fitting = [variant for variant in variants if _rows(variant) >= _PROBE_ROWS]
-    return min(fitting or variants[:1], key=_elements).constants
-
-
-def _rows(variant: Variant) -> int:
-    """The shortest first dimension of its tensors that have several."""
-    return min((spec.shape[0] for spec in variant.tensors if len(spec.shape) > 1), default=0)
-
-
-def _elements(variant: Variant) -> int:
-    return sum(math.prod(spec.shape) for spec in variant.tensors)
-
-
-def _variant(draw: Draw, constants: Constants, hidden: bool) -> Variant:
-    tensors: list[torch.Tensor] = []
-    node = describe_value(draw.inputs, tensors)
-    return Variant(constants, node, tensor_specs(tensors), hidden)
-
-
-def _check_types(tensors: list[torch.Tensor]) -> None:
-    """Raise UnusableTask for types of elements that the judge cannot compare."""
-    for spec in tensor_specs(tensors):
-        if not is_supported(spec.dtype):
-            raise UnusableTask(f"tensors of type {spec.dtype} are not supported")
-
-
-def _check_behaviour(draw: Draw, outputs: list[torch.Tensor]) -> None:
-    """Raise UnusableTask where a second call gives other results, or nothing can be compared."""
-    torch.manual_seed(_SEED + 7)
-    again = tensors_in(draw.model(*draw.inputs))
-    shapes = [tuple(output.shape) for output in outputs]
-    if [tuple(output.shape) for output in again] != shapes:
-        raise UnusableTask("Model.forward gives other shapes for the same inputs")
-    for first, second in zip(outputs, again, strict=True):
-        if not torch.allclose(first, second, rtol=1e-4, atol=1e-6, equal_nan=True):
-            raise UnusableTask(
-                "Model.forward gives different results for the same inputs (dropout? randomness?)"
-            )
-    if not any(bool(torch.isfinite(output).any()) for output in outputs):
-        raise UnusableTask("Model.forward gives nothing that is finite on the task's own inputs")
-
-
-def _hidden_variants(module: TaskModule) -> list[Variant]:
-    declared = module.declared_hidden
-    if declared is not None:
-        found = [_run_variant(module, constants) for constants in declared]
-        return [*found, *_single_row(module, declared)]
-    found = []
-    for constants in _hidden_sizes(module.free_constants()):
-        try:
-            found.append(_run_variant(module, constants))
-        except Exception:  # the task's own code may raise anything on sizes it does not allow
-            continue
-        if len(found) == _MOST_HIDDEN - 1:
-            break
-    return found
-
-
-def _single_row(module: TaskModule, declared: list[Constants]) -> list[Variant]:
-    """One more variant, whose first size is 1, where the file has none like it and allows it."""
-    names = [name for constants in declared for name in constants]
-    if not names or any(1 in constants.values() for constants in declared):
-        return []
-    try:
-        return [_run_variant(module, {names[0]: 1})]
-    except Exception:  # the task's own code may raise anything on sizes it does not allow
-        return []
-
-
-def _hidden_sizes(free: dict[str, int]) -> list[Constants]:
-    """Smaller, odd sizes to try: all constants together first, then one at a time."""
-    scaled: list[Constants] = [
-        {name: max(1, int(value * fraction)) | 1 for name, value in free.items()}
-        for fraction in _HIDDEN_FRACTIONS
-    ]
-    single: list[Constants] = [{name: sizes[name]} for sizes in scaled for name in sizes]
-    return [*scaled, *single] if free else []
-
-
-def _run_variant(module: TaskModule, constants: Constants) -> Variant:
-    draw = module.draw(constants, "plain", _SEED)
-    model: nn.Module = draw.model
-    model(*draw.inputs)
-    return _variant(draw, constants, hidden=True)
+def _repair(repair: tuple[str, str]) -> str:
+    return "" if repair == OWN else "{} inputs, {} parameters".format(*repair)

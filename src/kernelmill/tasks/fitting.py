@@ -26,9 +26,14 @@ class OperationCounter(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.operations = 0
+        self.most_bytes = 0
+        """Memory of what a single operator reads and writes."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
+        if func.namespace == "prim":  # a fake tensor asks for its device
+            return result
+        self.most_bytes = max(self.most_bytes, _stored_bytes((args, kwargs, result)))
         count = flop_registry.get(func.overloadpacket)
         if count is not None:
             self.operations += int(count(*args, **(kwargs or {}), out_val=result))
@@ -43,6 +48,11 @@ def _elements(value: Any) -> int:
     """Number of elements of the largest tensor in a value."""
     leaves = tree_leaves(value)
     return max((leaf.numel() for leaf in leaves if isinstance(leaf, torch.Tensor)), default=0)
+
+
+def _stored_bytes(value: Any) -> int:
+    leaves = [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
+    return sum({t.untyped_storage()._cdata: t.untyped_storage().nbytes() for t in leaves}.values())
 
 
 def fit(

@@ -37,7 +37,7 @@ class TaskModule:
     """The namespace of a task file, whose size constants can be replaced."""
 
     def __init__(self, source: str, scale: str, device: str = "cpu") -> None:
-        self._device = torch.device(device)
+        self.device = torch.device(device)
         self._module = types.ModuleType("kernelmill_task")
         exec(compile(source, "<task>", "exec"), self._module.__dict__)
         self.source = source
@@ -142,21 +142,21 @@ class TaskModule:
 
     def inputs(self, seed: int) -> list[Any]:
         torch.manual_seed(seed)
-        with self._device:
+        with self.device:
             given = self._module.get_inputs()
         inputs = _in_order(given, "get_inputs", partial(self._module.Model.forward, None))
-        return [to_device(_in_type(value, self.dtype), self._device) for value in inputs]
+        return [to_device(_in_type(value, self.dtype), self.device) for value in inputs]
 
     def model(self, seed: int) -> nn.Module:
         torch.manual_seed(seed)
-        with self._device:
+        with self.device:
             arguments = self.init_arguments()
             torch.manual_seed(seed)
             model = self.construct(*arguments)
         tensors = [*model.parameters(), *model.buffers()]
         # Tensors without values cannot be moved, not even to where they are.
-        there = all(tensor.device == self._device for tensor in tensors)
-        return model if there else model.to(self._device)
+        there = all(tensor.device == self.device for tensor in tensors)
+        return model if there else model.to(self.device)
 
     def construct(self, *arguments: Any) -> nn.Module:
         """A model as the file's own code makes it, in the type that the file declares."""
@@ -181,7 +181,7 @@ class TaskModule:
         with self.sized(constants):
             model = self.model(seed)
         if change != "state":
-            randomise_state(model, torch.Generator(self._device).manual_seed(seed + 2))
+            randomise_state(model, torch.Generator(self.device).manual_seed(seed + 2))
         how_inputs, how_state = self.repair
         repair_state(model, how_state)
         other = 100 if change == "inputs" else 0
@@ -193,7 +193,7 @@ class TaskModule:
         """Inputs of one distribution; with `other` not 0, made from other inputs of the file."""
         with self.sized(constants):
             inputs = self.inputs(seed + 1 + other)
-        generator = torch.Generator(self._device).manual_seed(seed + 3)
+        generator = torch.Generator(self.device).manual_seed(seed + 3)
         transform = InputDistribution(distribution, generator, self.promises, repair)
         drawn: list[Any] = transform.apply(list(inputs))
         return drawn

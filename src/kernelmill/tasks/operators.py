@@ -25,7 +25,8 @@ class OperatorLog(TorchDispatchMode):
         self.flops = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.names[str(func).removeprefix("aten.")] = None
+        if func.namespace != "prim":  # where fake tensors ask for their device
+            self.names[str(func).removeprefix("aten.")] = None
         result = func(*args, **(kwargs or {}))
         operator = func.overloadpacket
         count = flop_registry.get(_COUNTED_AS.get(operator, operator))

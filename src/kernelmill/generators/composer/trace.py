@@ -13,11 +13,10 @@ import msgspec
 import torch
 from msgspec.structs import replace
 from torch._decomp import global_decomposition_table
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.export import Dim, ExportedProgram, default_decompositions, export
 from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from torch.fx.experimental import _config
-from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils._pytree import tree_unflatten
 
 from kernelmill.generators.composer.conditions import read_conditions
@@ -41,6 +40,12 @@ from kernelmill.generators.composer.symbolic_forms import symbolic_forms
 from kernelmill.generators.composer.widening import widen
 from kernelmill.sandbox.channel import Channel
 from kernelmill.tasks.describe import explain_task_error
+from kernelmill.tasks.fake_tensors import (
+    RefuseLargeTensors,
+    TooLarge,
+    UnknownValues,
+    without_storage,
+)
 from kernelmill.tasks.module import TaskModule
 
 _SEED = 1
@@ -74,12 +79,28 @@ def trace_task(source: str, scale: str) -> Graph:
 def trace(module: TaskModule) -> Graph:
     """Of sizes alone where that is enough: the tensors of a task may be larger than memory."""
     try:
-        with FakeTensorMode(shape_env=ShapeEnv(), allow_non_fake_inputs=True):
+        with without_storage() as fake:
             model, inputs = module.model(_SEED), module.inputs(_SEED)
+        if fake.has_lost_values:
+            raise UnknownValues("the constructor computes tables from large tensors")
+        _demand_constants(model)
         return trace_model(model, inputs)
-    except Exception:  # the task's code looks at numbers, or torch.export does
-        draw = module.draw({}, "plain", _SEED)
-        return trace_model(draw.model, draw.inputs)
+    except Exception as error:  # the task's code looks at numbers, or torch.export does
+        first = error
+    try:
+        with RefuseLargeTensors():
+            draw = module.draw({}, "plain", _SEED)
+    except TooLarge:
+        raise first from None
+    return trace_model(draw.model, draw.inputs)
+
+
+def _demand_constants(model: torch.nn.Module) -> None:
+    """Tensors that are neither parameters nor buffers are constants: their values are needed."""
+    for module in model.modules():
+        for value in vars(module).values():
+            if isinstance(value, FakeTensor):
+                raise Untraceable(f"a constant of {value.numel()} elements outside the state dict")
 
 
 def trace_model(model: torch.nn.Module, inputs: Sequence[Any]) -> Graph:
