@@ -150,7 +150,7 @@ class Index:
     def parts(self) -> tuple[Expression, ...]:
         return self._parts
 
-    @property
+    @cached_property
     def names(self) -> frozenset[str]:
         """All that must be known for it."""
         return frozenset().union(*(part.names for part in self.parts))
@@ -164,11 +164,17 @@ class Index:
     def __iter__(self) -> Iterator[Expression]:
         return iter(self.parts)
 
-    def __hash__(self) -> int:
+    @cached_property
+    def _hash(self) -> int:
         return hash(self.parts)
 
+    def __hash__(self) -> int:
+        return self._hash
+
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Index) and self.parts == other.parts
+        if self is other:
+            return True
+        return isinstance(other, Index) and hash(self) == hash(other) and self.parts == other.parts
 
     def ravel(self, shape: Sequence[Extent]) -> Expression:
         """The position in row-major memory of this shape."""
@@ -191,15 +197,19 @@ class Flat(Index):
         self.taken_apart = True
         return unravel(self.position, self._shape)
 
-    @property
+    @cached_property
     def names(self) -> frozenset[str]:
         return self.position.names
 
     def __len__(self) -> int:
         return len(self._shape)
 
-    def __hash__(self) -> int:
+    @cached_property
+    def _hash(self) -> int:
         return hash(self.position)
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def __eq__(self, other: object) -> bool:
         return (
