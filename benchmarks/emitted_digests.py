@@ -95,6 +95,8 @@ def _files(emitter: Emitter, graph: Graph, task: Task, seed: int) -> dict[str, s
         return emitter.program(graph, Plan(drawn, emitter.catalogue)).files(task)
     except Declined as declined:
         return {"declined": str(declined)}
+    except Exception as error:  # a record of all others is worth more than a traceback
+        return {"failed": type(error).__name__}
 
 
 def _task(file: TaskFile, module: TaskModule) -> Task:

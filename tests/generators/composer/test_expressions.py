@@ -97,6 +97,7 @@ def test_equal_trees_are_equal_keys(tree: Expression) -> None:
 
 
 def test_every_operator_of_aten_is_lowered_and_said_in_cpp_and_triton() -> None:
+    assert len(Operator) == len(Operator.__members__), "two operators have the same forms"
     kernel = KernelLanguage(lambda name: "float32", lambda memory, place: place)
     for name, sign in BY_ATEN.items():
         assert Lowering.lowers(name), name

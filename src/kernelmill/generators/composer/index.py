@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from kernelmill.generators.composer.graph import Extent
 from kernelmill.generators.composer.ir.expressions import (
@@ -15,6 +14,7 @@ from kernelmill.generators.composer.ir.expressions import (
     apply,
     expression,
 )
+from kernelmill.generators.composer.ir.lazy import lazy
 from kernelmill.generators.composer.ir.operators import Operator
 from kernelmill.generators.composer.ir.sizes import extent, size
 
@@ -119,18 +119,18 @@ class Joint(Expression):
     def bare(self) -> Expression:
         return self.position
 
-    @cached_property
+    @property
     def operands(self) -> tuple[Expression, ...]:
         return self.position.operands
 
-    @cached_property
+    @lazy
     def names(self) -> frozenset[str]:
         return self.position.names
 
     def nodes(self) -> Iterator[Expression]:
         return self.position.nodes()
 
-    @cached_property
+    @lazy
     def _hash(self) -> int:
         return hash(self.position)
 
@@ -150,7 +150,7 @@ class Index:
     def parts(self) -> tuple[Expression, ...]:
         return self._parts
 
-    @property
+    @lazy
     def names(self) -> frozenset[str]:
         """All that must be known for it."""
         return frozenset().union(*(part.names for part in self.parts))
@@ -164,11 +164,17 @@ class Index:
     def __iter__(self) -> Iterator[Expression]:
         return iter(self.parts)
 
-    def __hash__(self) -> int:
+    @lazy
+    def _hash(self) -> int:
         return hash(self.parts)
 
+    def __hash__(self) -> int:
+        return self._hash
+
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Index) and self.parts == other.parts
+        if self is other:
+            return True
+        return isinstance(other, Index) and hash(self) == hash(other) and self.parts == other.parts
 
     def ravel(self, shape: Sequence[Extent]) -> Expression:
         """The position in row-major memory of this shape."""
@@ -191,15 +197,19 @@ class Flat(Index):
         self.taken_apart = True
         return unravel(self.position, self._shape)
 
-    @property
+    @lazy
     def names(self) -> frozenset[str]:
         return self.position.names
 
     def __len__(self) -> int:
         return len(self._shape)
 
-    def __hash__(self) -> int:
+    @lazy
+    def _hash(self) -> int:
         return hash(self.position)
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def __eq__(self, other: object) -> bool:
         return (

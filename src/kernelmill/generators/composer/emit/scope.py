@@ -128,10 +128,12 @@ class Scope:
             return value.number
         home = self.home(index, beyond_lane=self._has_own_loop(value))
         key = (id(value), index)
-        if key not in home._memo:
+        known = home._memo.get(key)
+        if known is None:
             home._kept.append(value)  # ids are only unique while their owners live
-            home._memo[key] = value.emit(self if isinstance(value, Scan) else home, index)
-        return home._memo[key]
+            known = value.emit(self if isinstance(value, Scan) else home, index)
+            home._memo[key] = known
+        return known
 
     def _has_own_loop(self, value: Value) -> bool:
         if isinstance(value, Reduce):
@@ -164,8 +166,8 @@ class Scope:
         wanted = index.names
         scope = self
         while scope.parent is not None and not scope._fence:
-            own = scope.names - {scope.lane} if beyond_lane else scope.names
-            if wanted & own:
+            met = wanted & scope.names
+            if met and not (beyond_lane and met == {scope.lane}):
                 break
             scope = scope.parent
         return scope

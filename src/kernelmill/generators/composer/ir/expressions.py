@@ -5,9 +5,9 @@ Trees never change, and equal trees are equal keys. `str` prints the readable fo
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any
 
+from kernelmill.generators.composer.ir.lazy import lazy
 from kernelmill.generators.composer.ir.operators import Operator
 
 INDEX = "index"
@@ -22,11 +22,11 @@ class Expression:
         """The same without what only an index knows of it."""
         return self
 
-    @cached_property
+    @property
     def operands(self) -> tuple["Expression", ...]:
         return ()
 
-    @cached_property
+    @lazy
     def names(self) -> frozenset[str]:
         """Names of the variables and the memory in it."""
         return frozenset().union(*(operand.names for operand in self.operands))
@@ -49,11 +49,11 @@ class Expression:
             return self
         return self.with_operands([one.replaced(wanted, other) for one in self.operands])
 
-    @cached_property
+    @lazy
     def _key(self) -> tuple[Any, ...]:
         return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
 
-    @cached_property
+    @lazy
     def _hash(self) -> int:
         return hash((type(self), self._key))
 
@@ -118,7 +118,7 @@ class Constant(Expression):
     value: float
     dtype: str = INDEX
 
-    @cached_property
+    @lazy
     def _key(self) -> tuple[Any, ...]:
         return repr(self.value), self.dtype  # 0.0 is not -0.0, and NaN is itself
 
@@ -129,7 +129,7 @@ class Variable(Expression):
 
     name: str
 
-    @cached_property
+    @lazy
     def names(self) -> frozenset[str]:
         return frozenset({self.name})
 
@@ -148,7 +148,7 @@ class Apply(Expression):
     operator: Operator
     given: tuple[Expression, ...]
 
-    @cached_property
+    @property
     def operands(self) -> tuple[Expression, ...]:
         return self.given
 
@@ -163,7 +163,7 @@ class Cast(Expression):
     dtype: str
     operand: Expression
 
-    @cached_property
+    @property
     def operands(self) -> tuple[Expression, ...]:
         return (self.operand,)
 
@@ -178,11 +178,11 @@ class Element(Expression):
     memory: str
     place: Expression
 
-    @cached_property
+    @property
     def operands(self) -> tuple[Expression, ...]:
         return (self.place,)
 
-    @cached_property
+    @lazy
     def names(self) -> frozenset[str]:
         return self.place.names | {self.memory}
 

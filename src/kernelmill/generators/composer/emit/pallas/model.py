@@ -1,12 +1,10 @@
 """model.py of a composed candidate: its kernels, and the host that calls them."""
 
-import ast
 from collections.abc import Sequence
-from functools import cache
-from importlib.resources import files
 
 from kernelmill.generators.base import Declined
 from kernelmill.generators.composer.decisions import Plan
+from kernelmill.generators.composer.emit.functions import RuntimeFunctions
 from kernelmill.generators.composer.emit.guards import Framework, Guards, refuse_lines
 from kernelmill.generators.composer.emit.model import measured
 from kernelmill.generators.composer.emit.pallas.blocks import Blocks
@@ -26,9 +24,9 @@ from kernelmill.generators.composer.emit.pallas.tensors import (
 from kernelmill.generators.composer.emit.triton.code import host
 from kernelmill.generators.composer.graph import Graph, Source
 from kernelmill.records.task import Task
-from kernelmill.syntax import names_in, parse_python
+from kernelmill.syntax import names_in
 
-_RUNTIME = "kernelmill.generators.composer.emit.pallas"
+_RUNTIME = RuntimeFunctions("kernelmill.generators.composer.emit.pallas")
 _IMPORTS = {
     "functools": "import functools",
     "math": "import math",
@@ -78,7 +76,7 @@ class Model:
                 self._names[id(tensor)] = name
         model = "\n".join(self._model())
         body = "\n\n\n".join([*definitions, "\n".join(refuse_lines()), model])
-        functions = _functions_for(body)
+        functions = _RUNTIME.needed(names_in(body))
         whole = "\n\n\n".join([*functions, body])
         used = names_in(whole)
         imports = [line for name, line in _IMPORTS.items() if name in used]
@@ -164,25 +162,3 @@ class Model:
         values = ", ".join(number(value) for value in source.values)
         shape = tuple(extent.value for extent in source.kind.shape)
         return f"jnp.array([{values}], {DTYPES[source.kind.dtype]}).reshape({shape})"
-
-
-@cache
-def _runtime() -> dict[str, str]:
-    """The functions that candidates may call, by name."""
-    text = (files(_RUNTIME) / "runtime" / "functions.py").read_text()
-    return {
-        item.name: ast.get_source_segment(text, item) or ""
-        for item in parse_python(text).body
-        if isinstance(item, ast.FunctionDef)
-    }
-
-
-def _functions_for(text: str) -> list[str]:
-    """Those that the text calls, and those that they call."""
-    found: set[str] = set()
-    waiting = [text]
-    while waiting:
-        called = names_in(waiting.pop()) & _runtime().keys() - found
-        found |= called
-        waiting += [_runtime()[name] for name in called]
-    return [source for name, source in _runtime().items() if name in found]

@@ -2,10 +2,9 @@
 
 import ast
 from collections.abc import Sequence
-from functools import cache
-from importlib.resources import files
 
 from kernelmill.generators.composer.emit.construction import Construction, construct
+from kernelmill.generators.composer.emit.functions import RuntimeFunctions
 from kernelmill.generators.composer.emit.guards import (
     Framework,
     Guards,
@@ -19,9 +18,9 @@ from kernelmill.generators.composer.graph import Graph, Real
 from kernelmill.generators.composer.index import product
 from kernelmill.generators.composer.values import Buffer
 from kernelmill.records.task import Task
-from kernelmill.syntax import names_in, parse_expression, parse_python
+from kernelmill.syntax import names_in, parse_expression
 
-_RUNTIME = "kernelmill.generators.composer.emit.triton"
+_RUNTIME = RuntimeFunctions("kernelmill.generators.composer.emit.triton", "@triton.jit\n")
 _WIDE = 1 << 31
 """From this many elements on an index needs 64 bits."""
 _TORCH = Framework(other_torch_type, "{0}.dim()", host)
@@ -46,17 +45,19 @@ class Model:
         self._outputs, self._scratch = outputs, scratch
         self._numbers = {name: host(code) for code, name in numbers.items()}
         self._specialise = specialise
+        self._used_names = [names_in("\n".join(launch.lines)) for launch in launches]
+        """By the kernel of every launch."""
         self._used = [source for source in graph.sources if source.origin != "constant"]
         self._constants = [s for s in graph.sources if s.origin == "constant" and len(s.values) > 1]
 
     def text(self) -> str:
         kernels = [self._kernel(number, one) for number, one in enumerate(self._launches)]
         more = self._constant_lines()
-        construction = construct(self._graph, self._task, more, (*_RESERVED, *_runtime()))
+        construction = construct(self._graph, self._task, more, (*_RESERVED, *_RUNTIME.names))
         model = self._model(construction)
         parts = [*kernels, *([own] if (own := construction.module) else []), refuse_lines(), model]
         body = "\n\n\n".join("\n".join(lines) for lines in parts)
-        functions = _functions_for(body)
+        functions = _RUNTIME.needed(frozenset().union(*self._used_names))
         imports = ["import torch", "import torch.nn as nn", "import triton"]
         imports.append("import triton.language as tl")
         if "math." in "\n".join(model):
@@ -64,7 +65,7 @@ class Model:
         return "\n\n\n".join(["\n".join(imports), *functions, body]) + "\n"
 
     def _kernel(self, number: int, launch: Launch) -> list[str]:
-        used = names_in("\n".join(launch.lines))
+        used = self._used_names[number]
         kind = ": tl.constexpr" if self._specialise else ""
         parameters = [*launch.memory, *self._numbers_in(used)]
         parameters += [f"{symbol}{kind}" for symbol in self._symbols_in(used)]
@@ -134,7 +135,7 @@ class Model:
         return [f"index = tl.int64 if {largest} >= {_WIDE} else tl.int32"]
 
     def _launch(self, number: int, launch: Launch, tensors: dict[str, str]) -> list[str]:
-        used = names_in("\n".join(launch.lines))
+        used = self._used_names[number]
         arguments = [tensors.get(name, name) for name in launch.memory]
         arguments += [*self._numbers_in(used), *self._symbols_in(used), "index"]
         arguments += [f"{name}={code}" for name, code in launch.constants.items()]
@@ -155,25 +156,3 @@ def _plain(value: float | Real) -> str:
     if isinstance(value, Real):
         return value.code.replace("km::inf", 'float("inf")').replace("km::nan", 'float("nan")')
     return repr(value)
-
-
-@cache
-def _runtime() -> dict[str, str]:
-    """The functions that kernels may call, by name."""
-    text = (files(_RUNTIME) / "runtime" / "functions.py").read_text()
-    return {
-        item.name: f"@triton.jit\n{ast.get_source_segment(text, item)}"
-        for item in parse_python(text).body
-        if isinstance(item, ast.FunctionDef)
-    }
-
-
-def _functions_for(text: str) -> list[str]:
-    """Those that the text calls, and those that they call."""
-    wanted: set[str] = set()
-    waiting = [text]
-    while waiting:
-        called = names_in(waiting.pop()) & _runtime().keys() - wanted
-        wanted |= called
-        waiting += [_runtime()[name] for name in called]
-    return [source for name, source in _runtime().items() if name in wanted]

@@ -12,45 +12,22 @@ from kernelmill.generators.composer.emit.pallas.lowering.registry import (
 )
 from kernelmill.generators.composer.emit.pallas.tensors import Iota, Number, Tensor
 from kernelmill.generators.composer.graph import Node
+from kernelmill.generators.composer.ir.operators import BY_ATEN, Operator
 
-_UNARY = {
-    "relu": "jnp.maximum({0}, 0.0)",
-    "sigmoid": "jax.nn.sigmoid({0})",
-    "tanh": "jnp.tanh({0})",
-    "exp": "jnp.exp({0})",
-    "log": "jnp.log({0})",
-    "log1p": "jnp.log1p({0})",
-    "expm1": "expm1({0})",
-    "sqrt": "jnp.sqrt({0})",
+_APART = ("logical_xor", "pow")
+"""What means more than its operator: its operands may be numbers, or of other types."""
+_FORMS = {
+    name: one.value for name, one in BY_ATEN.items() if one.value.pallas and name not in _APART
+}
+_UNARY = {name: form.pallas for name, form in _FORMS.items() if form.arity == 1} | {
     "rsqrt": "lax.rsqrt({0})",
     "reciprocal": "1.0 / {0}",
-    "abs": "jnp.abs({0})",
-    "neg": "-{0}",
-    "sin": "jnp.sin({0})",
-    "cos": "jnp.cos({0})",
-    "erf": "lax.erf({0})",
     "sign": "sign({0})",
-    "floor": "jnp.floor({0})",
 }
 _BINARY = {
-    "maximum": "jnp.maximum({0}, {1})",
-    "minimum": "jnp.minimum({0}, {1})",
-    "pow.Tensor_Tensor": "jnp.power({0}, {1})",
-    "remainder": "jnp.remainder({0}, {1})",
-    "atan2": "jnp.arctan2({0}, {1})",
-}
-_LOGICAL = {
-    "eq": "{0} == {1}",
-    "ne": "{0} != {1}",
-    "lt": "{0} < {1}",
-    "le": "{0} <= {1}",
-    "gt": "{0} > {1}",
-    "ge": "{0} >= {1}",
-    "logical_and": "{0} & {1}",
-    "bitwise_and": "{0} & {1}",
-    "logical_or": "{0} | {1}",
-    "bitwise_or": "{0} | {1}",
-}
+    name: form.pallas for name, form in _FORMS.items() if form.arity > 1 and not form.is_sign
+} | {"pow.Tensor_Tensor": Operator.POW.value.pallas}
+_LOGICAL = {name: form.pallas for name, form in _FORMS.items() if form.arity > 1 and form.is_sign}
 _POWERS = {
     2: "{0} * {0}",
     3: "{0} * {0} * {0}",
