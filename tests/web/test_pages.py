@@ -278,3 +278,14 @@ def test_texts_side_by_side() -> None:
         ("equal", "a", "a"), ("changed", "b", "B"), ("equal", "c", "c"), ("added", "", "d"),
     ]  # fmt: skip
     assert len(NAMES) == 12
+
+
+def test_long_equal_parts_of_texts_are_left_out() -> None:
+    lines = [f"line {number}" for number in range(40)]
+    found = side_by_side("\n".join(lines), "\n".join([*lines[:20], "new", *lines[21:]]))
+    kinds = [line.kind for line in found]
+    assert kinds == ["skipped", *["equal"] * 3, "changed", *["equal"] * 3, "skipped"]
+    assert (found[0].left, found[-1].right) == ("17 equal lines", "16 equal lines")
+    assert (found[4].left_number, found[4].right) == (21, "new")
+    (whole,) = side_by_side("a\nb\nc", "a\nb\nc")
+    assert whole.left == "3 equal lines"

@@ -1,6 +1,7 @@
 """What the pages show, read from the workspace page by page."""
 
 import difflib
+import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,6 +31,8 @@ _MOST_NODES = 400
 _MOST_USES = 200
 _MOST_DIFF_LINES = 4000
 _MOST_PREDICTIONS = 500
+_CONTEXT = 3
+"""Equal lines that are shown on each side of a change."""
 _query = Queries(Path(__file__).parent / "queries")
 
 
@@ -80,7 +83,7 @@ class DiffLine(NamedTuple):
     right_number: int | None
     right: str
     kind: str
-    """`equal`, `changed`, `removed` or `added`."""
+    """`equal`, `changed`, `removed`, `added`, or `skipped` for some that are equal."""
 
 
 class ItemUse(NamedTuple):
@@ -222,7 +225,7 @@ def _around_champion(found: list[dict[str, Any]], champion: int | None) -> list[
 
 
 def side_by_side(before: str, after: str) -> list[DiffLine]:
-    """Two texts line by line; what both have in a row is kept short by the page."""
+    """Two texts line by line; of what both have in a row, the lines next to a change remain."""
     left, right = before.splitlines(), after.splitlines()
     lines: list[DiffLine] = []
     matcher = difflib.SequenceMatcher(None, left, right, autojunk=len(left) > _MOST_DIFF_LINES)
@@ -242,7 +245,26 @@ def side_by_side(before: str, after: str) -> list[DiffLine]:
                     both if has_left and has_right else "removed" if has_left else "added",
                 )
             )
-    return lines
+    return _without_long_runs(lines)
+
+
+def _without_long_runs(lines: list[DiffLine]) -> list[DiffLine]:
+    """One line in place of the middle of many equal ones; those at both ends have one neighbour."""
+    kept: list[DiffLine] = []
+    groups = [
+        list(group) for _, group in itertools.groupby(lines, lambda line: line.kind == "equal")
+    ]
+    for index, group in enumerate(groups):
+        before = _CONTEXT if index else 0
+        after = _CONTEXT if index < len(groups) - 1 else 0
+        left_out = len(group) - before - after
+        if group[0].kind != "equal" or left_out < 2:
+            kept += group
+            continue
+        text = f"{left_out} equal lines"
+        skipped = DiffLine(None, text, None, text, "skipped")
+        kept += [*group[:before], skipped, *group[len(group) - after :]]
+    return kept
 
 
 class TaskCurves(NamedTuple):
