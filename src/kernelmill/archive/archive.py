@@ -75,7 +75,7 @@ class Archive:
     def contenders(self) -> list[Elite]:
         """The kernels that may be the fastest of the task, as measured so far."""
         rows = self._all("fastest", **self._key, most=_CONTENDERS)
-        found = self._measured(rows)
+        found = self._measured(rows, _noise_of(rows))
         return sorted(found, key=lambda one: (-one.fitness.level, one.attempt))
 
     def best(self) -> Elite | None:
@@ -223,14 +223,13 @@ class Archive:
         return fitness.level - leader.fitness.level
 
     def _noise(self) -> float:
-        rows = self._all("fastest", **self._key, most=_CONTENDERS)
-        return pooled_noise([_speeds(row) for row in rows])
+        return _noise_of(self._all("fastest", **self._key, most=_CONTENDERS))
 
     def _ratios(self, attempt: int) -> list[float | None]:
         return [row["ratio"] for row in self._all("measurements", attempt=attempt)]
 
-    def _measured(self, rows: Sequence[sqlite3.Row]) -> list[Elite]:
-        noise = self._noise()
+    def _measured(self, rows: Sequence[sqlite3.Row], noise: float | None = None) -> list[Elite]:
+        noise = self._noise() if noise is None else noise
         return [
             Elite(
                 row["attempt"],
@@ -274,6 +273,10 @@ def code_vector(candidate: Candidate) -> Vectors:
     text = "\n".join(candidate.files[name] for name in sorted(candidate.files))
     vector: Vectors = _CODE.embed([text])[0]
     return vector
+
+
+def _noise_of(fastest: Sequence[sqlite3.Row]) -> float:
+    return pooled_noise([_speeds(row) for row in fastest])
 
 
 def _speeds(row: sqlite3.Row) -> list[float]:

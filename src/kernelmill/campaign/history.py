@@ -15,6 +15,9 @@ from kernelmill.workspace import Workspace
 _MOST_EARLIER = 40
 """Attempts of other campaigns on the task that a strategy may look at."""
 
+_MOST_PREDICTIONS = 1000
+"""Predictions of the campaign, the latest ones, that the calibration is about."""
+
 
 class StoredHistory(History):
     def __init__(
@@ -26,6 +29,9 @@ class StoredHistory(History):
         self.number = number
         self.seed = attempt_seed(campaign, task_name, number)
         self._task = task
+        self._read = 0
+        """Attempts that were asked for, at most; `_recent` has them as far as there are so many."""
+        self._recent: Sequence[Attempt] = ()
         self.memory = Memory(workspace.database)
 
     @cached_property
@@ -40,7 +46,10 @@ class StoredHistory(History):
     def recent(self, most: int) -> Sequence[Attempt]:
         if "attempts" in self.__dict__:
             return self.attempts[-most:]
-        return self._workspace.recent_attempts(self._campaign, self._task, most)
+        if most > self._read:
+            self._read = most
+            self._recent = self._workspace.recent_attempts(self._campaign, self._task, most)
+        return self._recent[-most:]
 
     def attempt(self, number: int) -> Attempt | None:
         found = self._workspace.attempt(number)
@@ -49,11 +58,14 @@ class StoredHistory(History):
 
     @cached_property
     def model_scores(self) -> tuple[ModelScore, ...]:
+        models = self._campaign.settings.models
+        if models is None or len(models.models) < 2:
+            return ()
         return model_scores(self._workspace, self._campaign)
 
     @cached_property
     def calibration(self) -> Calibration:
-        return calibrate(self._workspace.predictions(self._campaign))
+        return calibrate(self._workspace.recent_predictions(self._campaign, _MOST_PREDICTIONS))
 
     def parent(self, attempt: Attempt) -> Parent:
         candidate = self._workspace.candidate(attempt)

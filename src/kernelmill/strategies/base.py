@@ -43,7 +43,7 @@ class History(ABC):
     @property
     @abstractmethod
     def model_scores(self) -> tuple[ModelScore, ...]:
-        """Attempts and rewards of each model in the campaign so far."""
+        """Attempts and rewards of each model in the campaign so far, where it has several."""
 
     @property
     def calibration(self) -> Calibration:

@@ -13,6 +13,8 @@ from kernelmill.sweeps.trials import SweepTrial, fastest, is_tried
 
 SURE = 0.02
 """Chance to win below which a combination is skipped."""
+_ENOUGH = 0.2
+"""Sum of the chances of all that is left below which a sweep ends."""
 _LEAST_TRIALS = 4
 """Trials that passed, before which nothing is skipped."""
 _CHECKED = 0.1
@@ -31,7 +33,7 @@ def plan_trial(
     seed: int,
     is_known: Callable[[Decisions], bool] = lambda _: False,
 ) -> TrialPlan | None:
-    """The next combination; None where the rest of the space is sure to lose, or was tried.
+    """The next combination; None where all that is left is sure to lose together, or was tried.
 
     `is_known` tells of further combinations that need no measurement.
     """
@@ -46,17 +48,19 @@ def plan_trial(
     forecast = surrogate.forecast(untried)
     passed = sum(one.fitness is not None for one in trials)
     sure = forecast.chance < SURE if passed >= _LEAST_TRIALS else np.zeros(len(untried), bool)
-    alive, lost = np.flatnonzero(~sure).tolist(), np.flatnonzero(sure).tolist()
-    if not alive:
+    lost = np.flatnonzero(sure).tolist()
+    if len(lost) == len(untried) and forecast.chance.sum() < _ENOUGH:
         return None
-    doubted = bool(lost) and rng.random() < _CHECKED
+    doubted = 0 < len(lost) < len(untried) and rng.random() < _CHECKED
+    # Where none is likely to win, but one of so many is, the most promising of all is next.
+    live = np.flatnonzero(~sure).tolist() or lost
     if doubted:
         chosen = rng.choice(lost)
     elif settings.sampler == "optuna":
-        live = {index: untried[index] for index in alive}
-        chosen = OptunaSampler(space, trials, seed).choose(live, forecast.improvement)
+        suggested = OptunaSampler(space, trials, seed)
+        chosen = suggested.choose({index: untried[index] for index in live}, forecast.improvement)
     else:
-        chosen = max(alive, key=lambda index: (forecast.improvement[index], -index))
+        chosen = max(live, key=lambda index: (forecast.improvement[index], -index))
     return TrialPlan(
         sweep,
         untried[chosen],

@@ -13,6 +13,8 @@ from kernelmill.records.proposal import Credit, Hint
 from kernelmill.records.verdict import Resources
 from kernelmill.storage.packing import packed, unpacked
 
+_COLUMNS = frozenset(Attempt.__struct_fields__)
+
 
 def now() -> str:
     """The time as it is stored: UTC, in ISO 8601."""
@@ -65,8 +67,7 @@ def _reason(result: Result) -> str:
 
 
 def attempt_from(row: sqlite3.Row) -> Attempt:
-    names = {field.name for field in msgspec.structs.fields(Attempt)}
-    values = {name: row[name] for name in row.keys() if name in names}  # noqa: SIM118
+    values = {name: row[name] for name in row.keys() if name in _COLUMNS}  # noqa: SIM118
     values["seconds"] = {field: row[f"{field}_seconds"] for field in Seconds.__struct_fields__}
     values["decisions"] = msgspec.json.decode(row["decisions"], type=Decisions)
     values["context"] = unpacked(row["context"], tuple[Hint, ...])

@@ -251,6 +251,11 @@ class Workspace:
         number = None if campaign is None else campaign.id
         return [Prediction(**row) for row in self._all("predictions", campaign=number)]
 
+    def recent_predictions(self, campaign: Campaign, most: int) -> list[Prediction]:
+        """The latest predictions of a campaign, in no particular order, without their models."""
+        rows = self._all("recent_predictions", campaign=campaign.id, most=most)
+        return [Prediction(**row) for row in rows]
+
     def attempts_with_source(
         self, campaign: Campaign, task: int, digest: str
     ) -> tuple[Attempt, ...]:

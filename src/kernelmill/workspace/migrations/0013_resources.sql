@@ -2,4 +2,5 @@
 ALTER TABLE attempts ADD COLUMN peak_bytes INTEGER;
 ALTER TABLE attempts ADD COLUMN energy_joules REAL;
 
-CREATE INDEX attempts_by_memory ON attempts (campaign, task, peak_bytes) WHERE peak_bytes IS NOT NULL;
+-- Few attempts of a large campaign may come with a prediction.
+CREATE INDEX attempts_predicted ON attempts (campaign) WHERE prediction <> '';

@@ -1,3 +1,3 @@
-SELECT a.*, t.name AS task_name FROM attempts a JOIN tasks t ON t.id = a.task
+SELECT a.*, (SELECT name FROM tasks WHERE id = a.task) AS task_name FROM attempts a
 WHERE a.campaign = :campaign AND a.task = :task AND a.state != 'claimed'
 ORDER BY a.number DESC LIMIT :most
