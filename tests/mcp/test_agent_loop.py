@@ -1,6 +1,7 @@
 """An agent over MCP: the official client drives a task from the list to a champion."""
 
 import asyncio
+import json
 import os
 import re
 import socket
@@ -261,3 +262,16 @@ def test_what_an_agent_wrote_still_passes(tmp_path: Path) -> None:
     with Workspace(tmp_path / "w") as workspace:
         totals = workspace.totals(workspace.campaign())
     assert (len(tasks), totals.solved, totals.passed) == (2, 2, 4)
+
+
+def test_settings_for_agents_start_a_program_that_exists(tmp_path: Path) -> None:
+    """An agent is seldom started from an activated environment."""
+    install = [sys.executable, "-m", "kernelmill", "skills", "install", "--folder", str(tmp_path)]
+    printed = subprocess.run(install, check=True, capture_output=True, text=True).stdout
+    settings = json.loads(printed.strip().splitlines()[-1])
+    server = settings["mcpServers"]["kernelmill"]
+    help_text = subprocess.run(
+        [server["command"], *server["args"][:-1], "--help"],
+        check=True, capture_output=True, text=True, env={"PATH": ""},
+    ).stdout  # fmt: skip
+    assert "Model Context Protocol" in help_text

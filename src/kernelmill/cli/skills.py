@@ -1,8 +1,10 @@
 """`kernelmill skills`: methods and rules, their use in attempts, and drafts of new methods."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 from rich.markup import escape
 
@@ -68,9 +70,16 @@ def install_skill(
     lines = (
         f"{path}",
         "then connect the agent to the server; for many agents, in their MCP settings:",
-        '  {"mcpServers": {"kernelmill": {"command": "kernelmill", "args": ["mcp", "SUITE"]}}}',
+        f"  {_connection()}",
     )
     wide_console().print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)
+
+
+def _connection() -> str:
+    """Settings that start the server: an agent seldom has the environment of this shell."""
+    arguments = ["-m", "kernelmill", "mcp", "SUITE"]
+    server = {"command": sys.executable, "args": arguments}
+    return msgspec.json.encode({"mcpServers": {"kernelmill": server}}).decode()
 
 
 @skills_app.command("lint")
