@@ -34,7 +34,7 @@ class OptunaSampler:
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        self._distributions = {
+        self._distributions: dict[str, optuna.distributions.BaseDistribution] = {
             one.name: optuna.distributions.CategoricalDistribution(one.choices)
             for one in space.parameters
         }
