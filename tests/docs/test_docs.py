@@ -122,6 +122,7 @@ def test_every_verb_in_the_page_on_campaigns_is_one() -> None:
 
 @pytest.mark.compiler
 @pytest.mark.isolation
+@pytest.mark.timeout(900)
 def test_the_first_hour_can_be_followed(tmp_path: Path) -> None:
     """Its files are written, and its commands run one after the other in an empty folder."""
     page = (PROJECT / "docs" / "first-hour.md").read_text()
