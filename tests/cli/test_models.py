@@ -197,7 +197,7 @@ def test_what_would_be_sent_is_printed(tmp_path: Path) -> None:
     assert "for the generator: about" in done.stderr
     assert not (tmp_path / "none").exists()
     small = run(
-        "prompt", "starter/softmax", "--workspace", tmp_path / "none", "--prompt-tokens", "2000"
+        "prompt", "starter/softmax", "--workspace", tmp_path / "none", "--prompt-tokens", "2300"
     )
     assert "(Left out for lack of room: " in small.stdout
     mistake = run(
