@@ -82,7 +82,7 @@ class CaseCache:
         given = [t.detach().clone().contiguous() for t in (*inputs, *state.values())]
         outputs: list[torch.Tensor] = []
         output_node = describe_value(draw.model(*draw.inputs), outputs)
-        with arithmetic(Numerics.IEEE, given[0].device.type, afterwards=self._numerics):
+        with arithmetic(Numerics.IEEE, self._module.device.type, afterwards=self._numerics):
             wide = outputs_in_float64(draw.model, draw.inputs, request.distribution)
             ieee = outputs
             if self._numerics is not Numerics.IEEE:
