@@ -114,6 +114,8 @@ def test_every_verb_in_the_page_on_campaigns_is_one() -> None:
     reference = (PROJECT / "docs" / "cli.md").read_text()
     (block,) = re.findall(r"```sh\n(.*?)```", page, re.S)
     for line in block.splitlines():
+        if not line.startswith("kernelmill "):
+            continue  # activates the environment
         verb = line.split()[1]
         (usage,) = re.findall(rf"## kernelmill {verb}\n\n```text\n(.*?)```", reference, re.S)
         for option in re.findall(r"--[a-z-]+", line):

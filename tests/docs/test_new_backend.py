@@ -20,7 +20,8 @@ INSTALL = "pip install -e '.[test]'"
 def commands() -> list[str]:
     block = re.search(r"```sh\n(.*?)```", PAGE, re.S)
     assert block is not None
-    return block[1].splitlines()
+    # The first line activates the environment that the tests run in.
+    return [line for line in block[1].splitlines() if not line.startswith(". ")]
 
 
 def make_findable(package: Path) -> str:
