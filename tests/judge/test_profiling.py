@@ -86,7 +86,7 @@ def test_zero_fill_and_copies_are_not_foreign(
 def test_the_same_calls_are_foreign_where_nothing_of_the_framework_is_known(
     sandbox: Sandbox, known: KnownCode
 ) -> None:
-    sampler = sample(sandbox, known._replace(pages=frozenset()), "transposed torch.float32")
+    sampler = sample(sandbox, known._replace(pages=frozenset()), "channels last torch.float32")
     assert sampler.is_decided
     assert sampler.profile().foreign > 0.2
     assert sampler.profile().foreign_ms > 0
