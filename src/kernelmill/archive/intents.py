@@ -40,7 +40,7 @@ class IntentTry(msgspec.Struct, frozen=True):
         return self.gain is not None and self.gain > math.log1p(MARGIN)
 
 
-class Forecast(NamedTuple):
+class IntentForecast(NamedTuple):
     """What an intent is expected to bring."""
 
     gain: float
@@ -62,7 +62,7 @@ class IntentLog:
         rows = self._all("intent_tries", campaign=campaign, task=task)
         return [msgspec.convert(dict(row), IntentTry) for row in rows]
 
-    def forecast(self, intent: str, prior: float, backend: str, family: str) -> Forecast:
+    def forecast(self, intent: str, prior: float, backend: str, family: str) -> IntentForecast:
         """The prior prediction, corrected by every outcome of the intent on this backend."""
         tries, gained, passed, refused = _PRIOR_TRIES, prior * _PRIOR_TRIES, _PRIOR_TRIES, 0.0
         for row in self._all("intent_outcomes", intent=intent, backend=backend):
@@ -72,7 +72,7 @@ class IntentLog:
             passed += weight * (row["tries"] - row["refused"])
             gained += weight * row["gained"]
         difficulty = (_PRIOR_DIFFICULTY * _PRIOR_TRIES + refused) / tries
-        return Forecast(gained / passed, difficulty, tries - _PRIOR_TRIES)
+        return IntentForecast(gained / passed, difficulty, tries - _PRIOR_TRIES)
 
     def speed(self, attempt: int) -> float | None:
         """The speed of a base as a multiple of the baseline's; None where it has none."""

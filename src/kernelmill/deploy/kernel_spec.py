@@ -1,4 +1,4 @@
-"""What a kernel was proven for, as its operator reads it from `kernel.json`."""
+"""The calls that a kernel was proven for, as its operator reads them from `kernel.json`."""
 
 from collections.abc import Sequence
 

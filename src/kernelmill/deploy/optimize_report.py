@@ -1,4 +1,4 @@
-"""What `optimize` has found, replaced and measured."""
+"""The report of `optimize`: regions found, kernels put in, times measured."""
 
 import msgspec
 

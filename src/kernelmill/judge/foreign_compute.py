@@ -1,4 +1,4 @@
-"""How much of a candidate's time may be spent in code that is not its own."""
+"""The share of a candidate's time that may be spent in code that is not its own."""
 
 from kernelmill.records.verdict import Feedback, Gate, Profile
 

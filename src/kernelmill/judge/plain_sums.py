@@ -1,4 +1,4 @@
-"""How many numbers a task adds up, as far as its operators and sizes tell."""
+"""The count of numbers that a task adds up, as far as its operators and sizes tell."""
 
 from collections.abc import Iterable
 

@@ -6,7 +6,7 @@ from kernelmill.mcp.results import (
     AttemptLine,
     BestText,
     GuideText,
-    Lesson,
+    LessonText,
     ParentText,
     ProfileText,
     Recollection,
@@ -104,9 +104,9 @@ def recall(campaign: AgentCampaign, name: str) -> Recollection:
     )
 
 
-def _lesson(hint: Hint) -> Lesson:
+def _lesson(hint: Hint) -> LessonText:
     why = hint.why
-    return Lesson(
+    return LessonText(
         kind=hint.kind,
         text=hint.text,
         value=None if why is None else why.value,

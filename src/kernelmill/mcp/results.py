@@ -1,4 +1,4 @@
-"""What the tools of the MCP server answer: structured, with one sentence on what to do next."""
+"""Answers of the MCP server's tools: structured, with one sentence on what to do next."""
 
 from typing import Annotated
 
@@ -35,7 +35,7 @@ class TaskText(ToolResult):
     candidate: str = Field(description="what a candidate must contain")
 
 
-class Lesson(BaseModel):
+class LessonText(BaseModel):
     kind: str
     text: str
     value: float | None = Field(description="learned value for this stage; null where unvalued")
@@ -53,7 +53,7 @@ class Recollection(ToolResult):
     task: str
     stage: str = Field(description="draft: nothing has passed yet; refine: make the parent faster")
     instruction: str
-    lessons: list[Lesson]
+    lessons: list[LessonText]
     parent: ParentText | None
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from kernelmill.memory.items import ItemKind, NewItem, Provenance, names_in
+from kernelmill.memory.items import ItemKind, NewItem, Provenance, quoted_names
 from kernelmill.memory.store import Memory
 
 
@@ -17,7 +17,7 @@ def seed_guide(memory: Memory, backend: str, guide: Mapping[str, str]) -> None:
             Provenance(backend=backend),
             identity=(chapter, fact),
             category=chapter,
-            names=names_in(fact),
+            names=quoted_names(fact),
         )
         for chapter, text in guide.items()
         for fact in _bullet_points(text)

@@ -178,7 +178,7 @@ class ItemValue(msgspec.Struct, frozen=True):
     value: ValueEstimate
 
 
-def names_in(text: str) -> tuple[str, ...]:
+def quoted_names(text: str) -> tuple[str, ...]:
     """Identifiers inside of backquotes."""
     return identifiers(" ".join(re.findall(r"`([^`]+)`", text)))
 

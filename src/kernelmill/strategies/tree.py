@@ -8,7 +8,13 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from kernelmill.archive.intents import MOST_TRIES, Forecast, IntentLog, IntentTry, tries_in_vain
+from kernelmill.archive.intents import (
+    MOST_TRIES,
+    IntentForecast,
+    IntentLog,
+    IntentTry,
+    tries_in_vain,
+)
 from kernelmill.memory import Memory
 from kernelmill.memory.learning import learn
 from kernelmill.memory.retrieval import RetrievalSettings, Retriever
@@ -54,7 +60,7 @@ class _Node(NamedTuple):
 
     base: Attempt
     intent: str
-    forecast: Forecast
+    forecast: IntentForecast
     worth: float
     """Level that it is expected to reach."""
     guidance: Guidance | None
@@ -159,7 +165,7 @@ class IntentTree(Strategy):
                 worth = self._worth(base, forecast, in_vain)
                 yield _Node(base, intent, forecast, worth, guidance, in_vain)
 
-    def _worth(self, base: Attempt, forecast: Forecast, in_vain: int) -> float:
+    def _worth(self, base: Attempt, forecast: IntentForecast, in_vain: int) -> float:
         """Expected level, with a bonus for what is little known and less after tries in vain."""
         expected = forecast.gain * (1.0 - forecast.difficulty) / (1 + in_vain)
         bonus = self.settings.bonus / math.sqrt(1.0 + forecast.tries)

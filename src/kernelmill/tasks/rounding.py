@@ -1,4 +1,4 @@
-"""What a reference rounds under numerics that are coarser than IEEE. Used inside sandboxes only."""
+"""Tensors that a reference rounds under coarser numerics. Used inside sandboxes only."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""What the pages show, read from the workspace page by page."""
+"""The contents of the pages, read from the workspace page by page."""
 
 import difflib
 import itertools

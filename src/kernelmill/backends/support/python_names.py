@@ -1,4 +1,4 @@
-"""What the names in a Python file are bound to, and which of them hold a loaded library."""
+"""Bindings of the names in a Python file, among them those that hold a loaded library."""
 
 import ast
 from collections.abc import Iterator

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from kernelmill.backends.support.buffers import Bytes
 from kernelmill.backends.triton_ascend.hivm.cores import CORES, LAUNCH_CYCLES
 from kernelmill.backends.triton_ascend.hivm.runtime import HEADER, HEADER_TEXT
 from kernelmill.backends.triton_ascend.hivm.translate import TranslatedKernel
 
-Bytes = npt.NDArray[np.uint8]
 _DTYPES = ("f32", "f16", "bf16", "f64", "i64", "i32", "i16", "i8", "i1")
 _PIPES = ("S", "V", "MTE1", "MTE2", "MTE3", "M", "FIX")
 _SPACES = ("ub", "cbuf", "cc")

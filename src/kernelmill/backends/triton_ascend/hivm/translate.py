@@ -62,7 +62,7 @@ class Untranslatable(Exception):
     """The text contains an operation that is not supported."""
 
 
-class Parameter(NamedTuple):
+class KernelParameter(NamedTuple):
     name: str
     dtype: str
     """Element type of a tensor in global memory; empty for a scalar."""
@@ -76,7 +76,7 @@ class TranslatedKernel(NamedTuple):
 
     name: str
     source: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[KernelParameter, ...]
     core: str
     """AIV (vector), AIC (cube), or MIX where both work together."""
     local_bytes: dict[str, int]
@@ -113,7 +113,7 @@ def translate_hivm(text: str) -> TranslatedKernel:
 
 class _Function(NamedTuple):
     name: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[KernelParameter, ...]
     types: dict[str, str]
     attributes: str
     lines: list[str]
@@ -150,7 +150,7 @@ def _functions(text: str) -> list[_Function]:
     return functions
 
 
-def _parameters(text: str) -> tuple[tuple[Parameter, ...], dict[str, str]]:
+def _parameters(text: str) -> tuple[tuple[KernelParameter, ...], dict[str, str]]:
     """Declared parameters and those that the run time adds, and the types of scalars; the last
     three are the grid."""
     found, types = [], {}
@@ -159,7 +159,7 @@ def _parameters(text: str) -> tuple[tuple[Parameter, ...], dict[str, str]]:
         role = "tensor" if memref else "scalar"
         if "hacc.arg_type" in attributes:
             role = "workspace" if "arg_type<workspace>" in attributes else "system"
-        found.append(Parameter(_name(name), memref[2] if memref else "", role))
+        found.append(KernelParameter(_name(name), memref[2] if memref else "", role))
         types[_name(name)] = "View" if memref else _ctype(type_)
     grid = (parameter._replace(role="grid") for parameter in found[-3:])
     return (*found[:-3], *grid), types
@@ -199,7 +199,7 @@ class _Body:
         lines = "\n".join(self._lines)
         return f"void {name}(Core *core, const Argument *arguments) {{\n{lines}\n}}\n"
 
-    def _take_argument(self, number: int, parameter: Parameter) -> None:
+    def _take_argument(self, number: int, parameter: KernelParameter) -> None:
         ctype = self._types[parameter.name]
         field = {"View": "view", "float": "real", "double": "real"}.get(ctype, "whole")
         cast = "" if ctype == "View" else f"({ctype})"

@@ -1,4 +1,4 @@
-"""What ATen operators mean: each module registers the rules of one kind of operator."""
+"""ATen operators as operations of the IR: each module registers the rules of one kind."""
 
 from kernelmill.generators.composer.lowering import (
     attention,

@@ -1,4 +1,4 @@
-"""Whose code it is that a runner executes, by the identity of files and not by their names.
+"""The owner of code that a runner executes, by the identity of files and not by their names.
 
 The libraries that no kernel is blamed for are those that a sandbox has mapped before any candidate
 is loaded, known by device and inode. Of the framework only the code of the calls that a candidate

@@ -28,7 +28,7 @@ _UNSEEN = 3.0
 _CONFIDENCE = 1.64
 _PROCESS_CLOCK = 2
 
-Owner = Literal["kernel", "foreign", "neutral"]
+CodeOwner = Literal["kernel", "foreign", "neutral"]
 
 
 class _ThreadState(NamedTuple):
@@ -50,7 +50,7 @@ class Sampler:
         """`artefacts` are the libraries that were built for the candidate, by file name."""
         self.artefacts = artefacts
         self._known = known
-        self._found: Counter[Owner] = Counter()
+        self._found: Counter[CodeOwner] = Counter()
         """Threads that were computing, by whose code they were in."""
         self._processor_nanoseconds = 0
         self._calls = 0
@@ -134,7 +134,7 @@ class Sampler:
 
     def _classify(
         self, process: ConfinedProcess, regions: list[MemoryRegion], address: int
-    ) -> Owner:
+    ) -> CodeOwner:
         """Whose code is at an address: all that is neither known nor the kernel's is foreign."""
         region = next((r for r in regions if r.start <= address < r.end), None)
         if region is None or not is_page_of_its_file(process.pid, address):

@@ -1,4 +1,4 @@
-"""How a TPU keeps a tensor between kernels.
+"""The layout of a tensor that a TPU keeps between kernels.
 
 In tiles of 8 by 128 (fewer than 8 where an axis is shorter), along the two axes that leave least of
 them empty. A kernel that reads along others has it copied first.

@@ -1,4 +1,4 @@
-"""What ATen operators mean for blocks: each module registers the rules of one kind of operator."""
+"""ATen operators as operations on blocks: each module registers the rules of one kind."""
 
 from kernelmill.generators.composer.emit.pallas.lowering import (
     indexing,

@@ -1,4 +1,4 @@
-"""What kernels and their hosts call. Copied into candidates, function by function."""
+"""Functions that kernels and their hosts call. Copied into candidates, one by one."""
 
 import math
 

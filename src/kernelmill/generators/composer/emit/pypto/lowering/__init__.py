@@ -1,4 +1,4 @@
-"""What PyPTO kernels become of ATen operators."""
+"""ATen operators as PyPTO kernels: each module registers the rules of one kind."""
 
 from kernelmill.generators.composer.emit.pypto.lowering import (
     indexing,
