@@ -1,5 +1,7 @@
 """Every built-in backend conforms."""
 
+import pytest
+
 from kernelmill.backends import get_backend
 from kernelmill.backends.base import Backend
 from kernelmill.conformance.backend import BackendConformance
@@ -24,10 +26,18 @@ class TestTritonAscend(BackendConformance):
     def backend(self) -> Backend:
         return get_backend("triton_ascend")
 
+    @pytest.mark.npu("triton_ascend")
+    def test_an_example_passes_the_judge(self) -> None:
+        super().test_an_example_passes_the_judge()
+
 
 class TestPypto(BackendConformance):
     def backend(self) -> Backend:
         return get_backend("pypto")
+
+    @pytest.mark.npu("pypto")
+    def test_an_example_passes_the_judge(self) -> None:
+        super().test_an_example_passes_the_judge()
 
 
 class TestAscendC(BackendConformance):

@@ -129,9 +129,10 @@ class TwoDrafts(RunLimits):
 
 @pytest.mark.parametrize(
     ("budget", "ending"),
-    [pytest.param(1, Ending.COMPLETE, marks=pytest.mark.slow), (20, Ending.OUT_OF_TIME)],
+    [(1, Ending.COMPLETE), (20, Ending.OUT_OF_TIME)],
     ids=str,
 )
+@pytest.mark.slow
 def test_torch_compile_joins_in_the_end(
     budget: int, ending: Ending, judge: Judge, workspace: Workspace, home: Path
 ) -> None:

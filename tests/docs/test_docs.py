@@ -122,6 +122,7 @@ def test_every_verb_in_the_page_on_campaigns_is_one() -> None:
             assert option in usage
 
 
+@pytest.mark.slow
 @pytest.mark.compiler
 @pytest.mark.isolation
 @pytest.mark.timeout(900)

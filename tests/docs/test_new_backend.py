@@ -39,6 +39,7 @@ def make_findable(package: Path) -> str:
     return str(package / "src")
 
 
+@pytest.mark.slow
 @pytest.mark.compiler
 def test_the_way_leads_to_a_backend_that_conforms(tmp_path: Path) -> None:
     folder, environment = tmp_path, {**os.environ, "COLUMNS": "200"}

@@ -10,7 +10,7 @@ from kernelmill.campaign.preflight import find_task
 from kernelmill.judge import Judge, JudgeSettings
 from kernelmill.records.candidate import Candidate, Origin
 
-pytestmark = pytest.mark.compiler
+pytestmark = [pytest.mark.compiler, pytest.mark.slow]
 MIB = 1 << 20
 SCRATCH = 48 * MIB
 _LOOP = "#pragma omp parallel for"

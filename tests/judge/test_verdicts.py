@@ -108,6 +108,7 @@ class ModelNew(nn.Module):
 '''
 
 
+@pytest.mark.slow
 def test_the_single_file_form_is_accepted(judge: Judge, task: Task) -> None:
     inline = Candidate({"model.py": LOAD_INLINE}, Origin.FILE, "inline")
     verdict = judge.verify(task, inline)
