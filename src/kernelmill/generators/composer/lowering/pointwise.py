@@ -3,7 +3,6 @@
 import math
 from typing import Any
 
-from kernelmill.generators.composer.graph import Node
 from kernelmill.generators.composer.ir.expressions import (
     Argument,
     Constant,
@@ -11,7 +10,9 @@ from kernelmill.generators.composer.ir.expressions import (
     apply,
     select,
 )
+from kernelmill.generators.composer.ir.graph import Node
 from kernelmill.generators.composer.ir.operators import BY_ATEN, Operator
+from kernelmill.generators.composer.ir.values import Literal, Map, Value
 from kernelmill.generators.composer.lowering.registry import (
     Lowering,
     cast,
@@ -19,7 +20,6 @@ from kernelmill.generators.composer.lowering.registry import (
     literal,
     lowers,
 )
-from kernelmill.generators.composer.values import Literal, Map, Value
 
 X, Y, Z = Argument(0), Argument(1), Argument(2)
 _COMPOSED = {

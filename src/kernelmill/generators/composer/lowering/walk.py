@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from kernelmill.generators.base import Declined
-from kernelmill.generators.composer.decisions import Plan
-from kernelmill.generators.composer.graph import Graph, Node, Reference, Source
+from kernelmill.generators.composer.ir.graph import Graph, Node, Reference, Source
+from kernelmill.generators.composer.plan import Plan
 
 Made = TypeVar("Made")
 Rule = TypeVar("Rule", bound=Callable[..., Any])

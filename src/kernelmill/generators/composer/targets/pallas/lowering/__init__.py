@@ -1,0 +1,13 @@
+"""ATen operators as operations on blocks: each module registers the rules of one kind."""
+
+from kernelmill.generators.composer.targets.pallas.lowering import (
+    indexing,
+    pointwise,
+    products,
+    reductions,
+    views,
+    windows,
+)
+from kernelmill.generators.composer.targets.pallas.lowering.registry import Lowering
+
+__all__ = ["Lowering", "indexing", "pointwise", "products", "reductions", "views", "windows"]
