@@ -131,7 +131,7 @@ def volume(batch: int, height: int, width: int) -> list[Any]:
 
 
 def unary(x: torch.Tensor, y: torch.Tensor) -> dict[str, Any]:
-    names = """abs ceil cos erf exp exp2 expm1 floor neg relu round sigmoid sign sin square tanh
+    names = """abs angle ceil cos erf exp exp2 expm1 floor neg relu round sigmoid sign sin square tanh
     trunc erfc asinh frac""".split()
     positive = "acosh log log10 log1p log2 reciprocal rsqrt sqrt lgamma".split()
     layers = """silu mish hardswish hardsigmoid gelu elu selu celu softplus logsigmoid leaky_relu
@@ -153,7 +153,7 @@ def binary(x: torch.Tensor, y: torch.Tensor) -> dict[str, Any]:
         "between": torch.clamp(x, -y, y), "fill": x.masked_fill(x < row, -2), "and": (x > 0) & (y > 1),
         "xor": torch.logical_xor(x > 0, y > 1), "not": ~(x > 0), "lerp": torch.lerp(x, y, 0.3),
         "addcmul": torch.addcmul(x, y, y, value=0.5), "copysign": torch.copysign(y, x),
-        "hypot": torch.hypot(x, y), "le": x <= row, "half": x.double() * 2,
+        "hypot": torch.hypot(x, y), "next": torch.sign(torch.nextafter(x, y) - x), "le": x <= row, "half": x.double() * 2,
     }  # fmt: skip
 
 

@@ -84,6 +84,7 @@ _LONG = (2, 9000)
 CASES = {
     "pointwise": of(lambda x: F.gelu(x) + torch.tanh(x) * F.softplus(x), (7, 33), (1, 5)),
     "choices": of(lambda x: torch.where(x > 0, x.sqrt(), x.exp()).clamp(max=1), (7, 33), (2, 2)),
+    "angle": of(torch.angle, (7, 33), (1, 5)),
     "joined": of(lambda x: torch.cat([x, x.flip(1), F.pad(x, (1, 2))], 1), (3, 5), (4, 2)),
     "permuted": of(lambda x: x.permute(2, 0, 1) * 2, (3, 5, 7), (2, 2, 2)),
     "softmax": of(lambda x: x.softmax(1), (5, 40), (3, 129)),

@@ -25,7 +25,7 @@ _WIDTH = {"bool": 0, "uint8": 1, "int8": 1, "int16": 2, "int": 3, "int32": 3, "i
 """Of two operands the wider type is the result's; `int` is that of sizes and indices."""
 _BINDING = {"|": 2, "^": 3, "&": 4, "<<": 5, ">>": 5, "+": 6, "-": 6, "*": 7, "/": 7, "//": 7,
             "%": 7}  # fmt: skip
-_COMPARISON, _SIGNED, _ATOM = 1, 8, 9
+_COMPARISON, _SIGNED, ATOM = 1, 8, 9
 _LOGICAL = {Operator.AND: "&", Operator.OR: "|"}
 
 
@@ -34,7 +34,7 @@ class Term(NamedTuple):
 
     code: str
     dtype: str
-    binding: int = _ATOM
+    binding: int = ATOM
     """How tightly its outermost operator binds."""
     names: frozenset[str] = frozenset()
     """Names of the kernel that are in it."""
@@ -94,10 +94,10 @@ class Language(ABC):
         if "float" in dtype:
             sign = "-" if value < 0 else ""
             code = repr(abs(value)) if math.isfinite(value) else f'float("{abs(value)}")'
-            return Term(sign + code, "float32", _SIGNED if sign else _ATOM)
+            return Term(sign + code, "float32", _SIGNED if sign else ATOM)
         if constant == LARGEST_PLACE:
             return Term(str(value), dtype)
-        term = Term(str(value), "int", _SIGNED if value < 0 else _ATOM)
+        term = Term(str(value), "int", _SIGNED if value < 0 else ATOM)
         return term if dtype == INDEX else self.cast(term, dtype)
 
     def _name(self, text: str) -> Term:

@@ -4,7 +4,6 @@ import inspect
 import logging
 import math
 import operator
-import re
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -19,6 +18,7 @@ from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from torch.fx.experimental import _config
 from torch.utils._pytree import tree_unflatten
 
+from kernelmill.generators.composer.ir.expressions import Apply, Constant, Variable
 from kernelmill.generators.composer.ir.graph import (
     Argument,
     Extent,
@@ -32,6 +32,8 @@ from kernelmill.generators.composer.ir.graph import (
     Symbol,
     TensorSpec,
 )
+from kernelmill.generators.composer.ir.operators import Operator
+from kernelmill.generators.composer.ir.sizes import size
 from kernelmill.generators.composer.lowering import Lowering
 from kernelmill.generators.composer.tracing.conditions import read_conditions
 from kernelmill.generators.composer.tracing.constructor import find_constructor
@@ -52,9 +54,6 @@ _SEED = 1
 _settings: Any = _config  # its functions are made at run time
 _MOST_CONSTANT = 1 << 16
 _MOST_OPERATORS = 2000
-
-
-_MULTIPLE = re.compile(r"(\d+)\*(s\d+)")
 
 
 def trace_in_sandbox(channel: Channel, arguments: dict[str, Any], _scratch: str) -> None:
@@ -292,14 +291,14 @@ class _Reader:
             if source.origin != "input":
                 continue
             for axis, extent in enumerate(source.kind.shape):
-                names = re.findall(r"\bs\d+\b", extent.code)
-                wanted.update(names)
-                if extent.code in names:
-                    found.setdefault(extent.code, Symbol(source.key, axis, extent.value))
-                elif multiple := _MULTIPLE.fullmatch(extent.code):
-                    factor, name = int(multiple[1]), multiple[2]
-                    symbol = Symbol(source.key, axis, extent.value // factor, factor)
-                    found.setdefault(name, symbol)
+                tree = size(extent)
+                wanted |= tree.names
+                match tree.bare:
+                    case Variable(name):
+                        found.setdefault(name, Symbol(source.key, axis, extent.value))
+                    case Apply(Operator.MUL, (Constant(factor), Variable(name))):
+                        value = extent.value // int(factor)
+                        found.setdefault(name, Symbol(source.key, axis, value, int(factor)))
         if wanted - found.keys():
             raise Untraceable(
                 f"sizes that no input has: {', '.join(sorted(wanted - found.keys()))}"

@@ -10,4 +10,16 @@ from kernelmill.generators.composer.targets.pallas.lowering import (
 )
 from kernelmill.generators.composer.targets.pallas.lowering.registry import Lowering
 
-__all__ = ["Lowering", "indexing", "pointwise", "products", "reductions", "views", "windows"]
+# Behind all others: it takes what they have no rule for.
+from kernelmill.generators.composer.targets.pallas.lowering import shared  # isort: skip
+
+__all__ = [
+    "Lowering",
+    "indexing",
+    "pointwise",
+    "products",
+    "reductions",
+    "shared",
+    "views",
+    "windows",
+]

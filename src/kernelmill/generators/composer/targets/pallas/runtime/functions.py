@@ -46,6 +46,41 @@ def expm1(x):
     return jnp.where(jnp.abs(x) < 0.5, 2.0 * half / (1.0 - half), jnp.exp(x) - 1.0)
 
 
+def cosh(x):
+    return 0.5 * (jnp.exp(x) + jnp.exp(-x))
+
+
+def sinh(x):
+    grown = expm1(jnp.abs(x))
+    return sign(x) * 0.5 * (grown + grown / (grown + 1.0))
+
+
+def trunc(x):
+    return jnp.where(x < 0, jnp.ceil(x), jnp.floor(x))
+
+
+def hardsigmoid(x):
+    return jnp.minimum(jnp.maximum(x + 3.0, 0.0), 6.0) * (1.0 / 6.0)
+
+
+def softplus(x, beta, threshold):
+    scaled = x * beta
+    smooth = jnp.maximum(scaled, 0.0) + jnp.log1p(jnp.exp(-jnp.abs(scaled)))
+    return jnp.where(scaled > threshold, x, smooth / beta)
+
+
+def hardswish(x):
+    return x * hardsigmoid(x)
+
+
+def logsigmoid(x):
+    return -softplus(-x, 1.0, 20.0)
+
+
+def mish(x):
+    return x * jnp.tanh(softplus(x, 1.0, 20.0))
+
+
 def sign(x):
     return jnp.where(x > 0, 1.0, jnp.where(x < 0, -1.0, 0.0))
 
