@@ -78,7 +78,7 @@ test-exploits: $(VENV)/installed-dev
 test-suites: $(VENV)/installed-dev
 	for suite in starter basic fused attention hyper; do \
 		$(BIN)/kernelmill tasks screen $$suite || exit 1; done
-	KERNELMILL_SUITES=all $(BIN)/pytest tests/generators/composer/test_guards.py
+	KERNELMILL_SUITES=all $(BIN)/pytest tests/generators/composer/host/test_guards.py
 
 test-skills: $(VENV)/installed-dev
 	$(BIN)/kernelmill skills lint

@@ -21,10 +21,10 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from kernelmill.generators.base import Declined
-from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emitters import Emitter, get_emitter
-from kernelmill.generators.composer.graph import Graph
-from kernelmill.generators.composer.trace import trace_task
+from kernelmill.generators.composer.ir.graph import Graph
+from kernelmill.generators.composer.plan import Plan
+from kernelmill.generators.composer.tracing.trace import trace_task
 from kernelmill.records.decisions import Decisions
 from kernelmill.records.task import Task, TensorSpec, Variant, tensor_specs
 from kernelmill.tasks import load_suite

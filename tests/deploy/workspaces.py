@@ -6,9 +6,10 @@ from types import MappingProxyType
 
 import torch
 
-from kernelmill.generators.composer.decisions import Plan
-from kernelmill.generators.composer.emit.program import Program
-from kernelmill.generators.composer.trace import trace_task
+from kernelmill.generators.composer.plan import Plan
+from kernelmill.generators.composer.targets.cpp.decisions import CATALOGUE
+from kernelmill.generators.composer.targets.cpp.program import CppProgram
+from kernelmill.generators.composer.tracing.trace import trace_task
 from kernelmill.records.attempt import Result, Seconds
 from kernelmill.records.campaign import NewTask
 from kernelmill.records.candidate import Candidate, Origin
@@ -66,7 +67,7 @@ def describe(name: str, source: str) -> Task:
 
 def compose(task: Task) -> Candidate:
     with torch.no_grad():
-        program = Program(trace_task(task.source, "cpu"), Plan({"specialise": False}))
+        program = CppProgram(trace_task(task.source, "cpu"), Plan({"specialise": False}, CATALOGUE))
     return Candidate(program.files(task), Origin.COMPOSER, task.id)
 
 

@@ -16,8 +16,8 @@ from kernelmill.backends.pallas.session import CandidateSession
 from kernelmill.backends.pallas.xla import baseline
 from kernelmill.backends.pallas.xla.baseline import BaselineSession
 from kernelmill.backends.reading import read_candidate
-from kernelmill.generators.composer.emit.pallas.keeping import kept_order
-from kernelmill.generators.composer.graph import Extent
+from kernelmill.generators.composer.ir.graph import Extent
+from kernelmill.generators.composer.targets.pallas.keeping import kept_order
 from kernelmill.judge import Judge, JudgeSettings
 from kernelmill.records.candidate import Candidate, Origin
 from kernelmill.records.task import Task

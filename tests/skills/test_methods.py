@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from kernelmill.generators.composer import Composer
-from kernelmill.generators.composer.decisions import CATALOGUE, Plan
-from kernelmill.generators.composer.emit.program import Program
+from kernelmill.generators.composer.plan import Plan
+from kernelmill.generators.composer.targets.cpp.decisions import CATALOGUE
+from kernelmill.generators.composer.targets.cpp.program import CppProgram
 from kernelmill.judge import Judge
 from kernelmill.records.decisions import Choice
 from kernelmill.records.guidance import Guidance, Method
@@ -130,7 +131,8 @@ def test_the_composer_carries_out_its_decisions(
     graph = composer.trace(task)
 
     def code(one: Choice) -> dict[str, str]:
-        return Program(graph, Plan(default.decisions | {name: one})).files(task)
+        plan = Plan(default.decisions | {name: one}, CATALOGUE)
+        return CppProgram(graph, plan).files(task)
 
     other = next(one for one in CATALOGUE[name].choices if code(one) != code(choice))
     parent = Parent(1, make_candidate(), make_verdict(2.0), default.decisions | {name: other})

@@ -57,6 +57,16 @@ def test_the_package_keeps_its_contracts(copied: Path) -> None:
             "import kernelmill.generators.composer.composer",
             "General code knows no composer",
         ),
+        (
+            "generators/composer/loops/nest.py",
+            "import kernelmill.generators.composer.targets.cpp.contraction",
+            "A folder of the composer imports only",
+        ),
+        (
+            "generators/composer/targets/rvv/program.py",
+            "import kernelmill.generators.composer.targets.cpp.contraction",
+            "Targets know nothing of each other",
+        ),
     ],
 )
 def test_a_back_edge_breaks_a_contract(

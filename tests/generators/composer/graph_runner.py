@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from kernelmill.generators.composer.graph import Graph, Node, Real, Reference, Size, TensorSpec
+from kernelmill.generators.composer.ir.graph import Graph, Node, Real, Reference, Size, TensorSpec
 
 _FUNCTIONS: dict[str, Any] = {
     "floordiv": operator.floordiv, "modulo": operator.mod, "larger": max, "smaller": min,

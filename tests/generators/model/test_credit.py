@@ -5,7 +5,7 @@ import pytest
 
 from generators.model.endpoint import say
 from generators.model.test_roles import EDIT, propose, write
-from kernelmill.generators.composer.credit import credit_of
+from kernelmill.generators.composer.search.credit import credit_of
 from kernelmill.generators.model.credit import find_credit
 from kernelmill.records.proposal import Credit, Hint, HintCode, Proposal, Stage
 from samples import make_task

@@ -1,15 +1,23 @@
 """Bufferization: the values that get memory of their own, in the order of their kernels."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 from kernelmill.generators.base import Declined
-from kernelmill.generators.composer.decisions import Plan
-from kernelmill.generators.composer.emit.scope import Unfit
-from kernelmill.generators.composer.graph import Extent, Graph
+from kernelmill.generators.composer.ir.graph import Extent, Graph
+from kernelmill.generators.composer.ir.values import (
+    Buffer,
+    Contract,
+    Literal,
+    Map,
+    Shape,
+    Unfit,
+    Value,
+    View,
+)
 from kernelmill.generators.composer.lowering import Lowering
-from kernelmill.generators.composer.values import Buffer, Contract, Literal, Map, Value, View
+from kernelmill.generators.composer.plan import Plan
 
 
 class Bufferizer(ABC):
@@ -129,3 +137,15 @@ def reaches(value: Value, wanted: Value) -> bool:
             seen.add(id(here))
             waiting += here.inputs
     return False
+
+
+def reshapes(value: Value, stored: dict[int, Buffer]) -> Iterator[Shape]:
+    """Shapes that parts of the same size inside a pointwise value have."""
+    if id(value) in stored:
+        return
+    if isinstance(value, View) and value.in_order:
+        yield value.inputs[0].shape
+    if isinstance(value, Map | View):
+        for source in value.inputs:
+            if source.shape == value.shape or isinstance(value, View):
+                yield from reshapes(source, stored)

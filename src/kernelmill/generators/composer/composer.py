@@ -7,16 +7,16 @@ from typing import ClassVar
 import msgspec
 
 from kernelmill.generators.base import Declined, Generator, TaskDeclined
-from kernelmill.generators.composer.credit import credit_of
-from kernelmill.generators.composer.decisions import Plan
 from kernelmill.generators.composer.emitters import Emitter, get_emitter
-from kernelmill.generators.composer.graph import Graph
-from kernelmill.generators.composer.listing import lowered_text
+from kernelmill.generators.composer.ir.graph import Graph
+from kernelmill.generators.composer.lowering.listing import lowered_text
 from kernelmill.generators.composer.passes import ALGEBRA, WITHOUT_ALGEBRA
-from kernelmill.generators.composer.planning import asked_decisions, plan_method
-from kernelmill.generators.composer.repairing import repair
-from kernelmill.generators.composer.sampler import choose
-from kernelmill.generators.composer.tried import Tried
+from kernelmill.generators.composer.plan import Plan
+from kernelmill.generators.composer.search.credit import credit_of
+from kernelmill.generators.composer.search.planning import asked_decisions, plan_method
+from kernelmill.generators.composer.search.repairing import repair
+from kernelmill.generators.composer.search.sampler import choose
+from kernelmill.generators.composer.search.tried import Tried
 from kernelmill.records.candidate import Candidate, Origin
 from kernelmill.records.decisions import Choice, Choices, Decisions
 from kernelmill.records.errors import GeneratorUnavailable, UsageError
@@ -27,7 +27,7 @@ from kernelmill.records.target import backend_name
 from kernelmill.records.task import Task
 from kernelmill.sandbox import Policy, ResourceLimits, SandboxFailure, Zygote
 
-_TRACER = "kernelmill.generators.composer.trace"
+_TRACER = "kernelmill.generators.composer.tracing.trace"
 _COLD = "cold"
 _SECONDS = 180.0
 _LIMITS = ResourceLimits(memory_bytes=8 << 30)

@@ -10,9 +10,9 @@ from importlib.metadata import entry_points
 from typing import NamedTuple, Protocol
 
 from kernelmill.generators.base import Declined
-from kernelmill.generators.composer.decisions import Plan
-from kernelmill.generators.composer.graph import Graph
+from kernelmill.generators.composer.ir.graph import Graph
 from kernelmill.generators.composer.passes import ALGEBRA, rewritten
+from kernelmill.generators.composer.plan import Plan
 from kernelmill.records.decisions import Catalogue
 from kernelmill.records.task import Task
 

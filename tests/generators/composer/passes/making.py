@@ -6,7 +6,7 @@ import torch
 from msgspec.structs import replace
 
 from generators.composer.graph_runner import run_graph
-from kernelmill.generators.composer.graph import (
+from kernelmill.generators.composer.ir.graph import (
     Extent,
     Graph,
     Reference,

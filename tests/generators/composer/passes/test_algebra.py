@@ -10,19 +10,20 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from generators.composer import test_lowering, test_triton
+from generators.composer.lowering import test_lowering
 from generators.composer.passes.making import Making
-from generators.composer.test_triton import interpreter  # noqa: F401 - a fixture
+from generators.composer.targets import test_triton
+from generators.composer.targets.test_triton import interpreter  # noqa: F401 - a fixture
 from kernelmill.generators.base import Declined
-from kernelmill.generators.composer.decisions import Plan
-from kernelmill.generators.composer.emit.pallas.emitter import EMITTER as PALLAS
-from kernelmill.generators.composer.emit.rvv.emitter import EMITTER as RVV
-from kernelmill.generators.composer.emit.triton.emitter import EMITTER as TRITON
 from kernelmill.generators.composer.emitters import Emitter, get_emitter, with_algebra
-from kernelmill.generators.composer.graph import Graph
+from kernelmill.generators.composer.ir.graph import Graph
 from kernelmill.generators.composer.passes import ALGEBRA, rewritten
 from kernelmill.generators.composer.passes.calls import matrix_product, pointwise, reduced
-from kernelmill.generators.composer.trace import trace_model
+from kernelmill.generators.composer.plan import Plan
+from kernelmill.generators.composer.targets.pallas.emitter import EMITTER as PALLAS
+from kernelmill.generators.composer.targets.rvv.emitter import EMITTER as RVV
+from kernelmill.generators.composer.targets.triton.emitter import EMITTER as TRITON
+from kernelmill.generators.composer.tracing.trace import trace_model
 
 
 class Averaged(nn.Module):
@@ -72,7 +73,7 @@ def _with_rewrites(program: Callable[[Graph, Plan], Any]) -> Callable[[Graph, Pl
 
 @pytest.mark.compiler
 def test_rewritten_graphs_are_right_in_cpp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(test_lowering, "Program", _with_rewrites(test_lowering.Program))
+    monkeypatch.setattr(test_lowering, "CppProgram", _with_rewrites(test_lowering.CppProgram))
     test_lowering.check(Averaged(), averaged_inputs, tmp_path)
 
 

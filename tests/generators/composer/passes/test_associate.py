@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generators.composer.passes.making import Making, assert_same
-from kernelmill.generators.composer.graph import Graph, TensorSpec
-from kernelmill.generators.composer.index import product
+from kernelmill.generators.composer.ir.graph import Graph, TensorSpec
+from kernelmill.generators.composer.ir.index import product
 from kernelmill.generators.composer.passes.associate import associate
 from kernelmill.generators.composer.passes.calls import matrix_product, permute, pointwise, view
 from kernelmill.generators.composer.passes.sizes import elements, fixed

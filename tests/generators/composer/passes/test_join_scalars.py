@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generators.composer.passes.making import Making, assert_same
-from kernelmill.generators.composer.graph import Graph, Reference
+from kernelmill.generators.composer.ir.graph import Graph, Reference
 from kernelmill.generators.composer.passes.calls import matrix_product, pointwise, reduced
 from kernelmill.generators.composer.passes.join_scalars import join_scalars
 

@@ -5,7 +5,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from generators.composer.passes.making import Making, assert_same, places
-from kernelmill.generators.composer.graph import Extent, Graph, Reference, TensorSpec
+from kernelmill.generators.composer.ir.graph import Extent, Graph, Reference, TensorSpec
 from kernelmill.generators.composer.passes.averaging import windows_of
 from kernelmill.generators.composer.passes.calls import matrix_product, permute, pointwise, view
 from kernelmill.generators.composer.passes.convolutions import Convolution, Slide, convolved

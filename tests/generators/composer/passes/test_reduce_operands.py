@@ -8,8 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from generators.composer.passes.making import Making, assert_same, places
-from kernelmill.generators.composer.graph import Extent, Graph, Reference
-from kernelmill.generators.composer.index import product
+from kernelmill.generators.composer.ir.graph import Extent, Graph, Reference
+from kernelmill.generators.composer.ir.index import product
 from kernelmill.generators.composer.passes.calls import (
     matrix_product,
     permute,

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generators.composer.passes.making import Making, assert_same
-from kernelmill.generators.composer.graph import Reference, TensorSpec
+from kernelmill.generators.composer.ir.graph import Reference, TensorSpec
 from kernelmill.generators.composer.passes.calls import matrix_product, permute, pointwise, view
 from kernelmill.generators.composer.passes.convolutions import Convolution, Slide, convolved
 from kernelmill.generators.composer.passes.editor import Editor

@@ -4,13 +4,13 @@ import pytest
 import torch
 
 from generators.composer.passes.making import Making, assert_same
-from kernelmill.generators.composer.graph import TensorSpec
+from kernelmill.generators.composer.ir.graph import TensorSpec
 from kernelmill.generators.composer.passes.calls import matrix_product, permute, pointwise
 from kernelmill.generators.composer.passes.scale_and_shift import scale_and_shift
 from kernelmill.generators.composer.passes.scale_by_diagonal import scale_by_diagonal
 from kernelmill.generators.composer.passes.share_equal import share_equal
 from kernelmill.generators.composer.passes.sizes import fixed
-from kernelmill.generators.composer.trace import trace_model
+from kernelmill.generators.composer.tracing.trace import trace_model
 
 
 def test_equal_products_of_equal_views_are_computed_once() -> None:

@@ -1,1 +1,1 @@
-"""The composer's intermediate representation of scalars: what one element is, and where it lies."""
+"""The composer's intermediate representation: graphs, values, indices and scalars, as data."""

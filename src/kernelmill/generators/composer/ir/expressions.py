@@ -123,6 +123,10 @@ class Constant(Expression):
         return repr(self.value), self.dtype  # 0.0 is not -0.0, and NaN is itself
 
 
+LARGEST_PLACE = Constant(2**63 - 1, "int64")
+"""Beyond every place of a tensor."""
+
+
 @dataclass(frozen=True, eq=False)
 class Variable(Expression):
     """A name of the kernel: a loop's variable, a value that was computed before, a size."""

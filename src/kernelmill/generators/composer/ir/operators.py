@@ -87,36 +87,58 @@ class Operator(Enum):
         aten="atan2",
         arity=2,
     )
-    CEIL = Form("km::ceil", "tl.ceil({0})", aten="ceil")
-    CLAMP_ABOVE = Form("km::clamped_above", "tl.where({0} > {1}, {1}, {0})", arity=2)
-    CLAMP_BELOW = Form("km::clamped_below", "tl.where({0} < {1}, {1}, {0})", arity=2)
+    CEIL = Form("km::ceil", "tl.ceil({0})", pallas="jnp.ceil({0})", aten="ceil")
+    CLAMP_ABOVE = Form(
+        "km::clamped_above",
+        "tl.where({0} > {1}, {1}, {0})",
+        pallas="jnp.minimum({0}, {1})",
+        arity=2,
+    )
+    CLAMP_BELOW = Form(
+        "km::clamped_below",
+        "tl.where({0} < {1}, {1}, {0})",
+        pallas="jnp.maximum({0}, {1})",
+        arity=2,
+    )
     COPYSIGN = Form("km::copysign", "copysign({0}, {1})", aten="copysign", arity=2)
     COS = Form("km::cos", "tl.cos({0})", pallas="jnp.cos({0})", aten="cos", polynomial=True)
-    COSH = Form("km::cosh", "cosh({0})", aten="cosh", polynomial=True)
+    COSH = Form("km::cosh", "cosh({0})", pallas="cosh({0})", aten="cosh", polynomial=True)
     ERF = Form("km::erf", "tl.erf({0})", pallas="lax.erf({0})", aten="erf", polynomial=True)
     ERFC = Form("std::erfc", _libdevice("erfc"), aten="erfc")
     EXP = Form("km::exp", "tl.exp({0})", pallas="jnp.exp({0})", aten="exp", polynomial=True)
     EXP_NONPOSITIVE = Form("km::exp_nonpositive", "tl.exp({0})", polynomial=True)
-    EXP2 = Form("km::exp2", "tl.exp2({0})", aten="exp2", polynomial=True)
+    EXP2 = Form("km::exp2", "tl.exp2({0})", pallas="jnp.exp2({0})", aten="exp2", polynomial=True)
     EXPM1 = Form("km::expm1", "expm1({0})", pallas="expm1({0})", aten="expm1", polynomial=True)
     FLOOR = Form("km::floor", "tl.floor({0})", pallas="jnp.floor({0})", aten="floor")
-    FLOOR_DIV = Form("km::floordiv", "floor_quotient({0}, {1})", arity=2)
-    FLOOR_MOD = Form("km::modulo", "floor_modulo({0}, {1})", arity=2)
+    FLOOR_DIV = Form(
+        "km::floordiv", "floor_quotient({0}, {1})", pallas="jnp.floor_divide({0}, {1})", arity=2
+    )
+    FLOOR_MOD = Form(
+        "km::modulo", "floor_modulo({0}, {1})", pallas="jnp.remainder({0}, {1})", arity=2
+    )
     FMAX = Form("std::fmax", "tl.where(({0} > {1}) | ({1} != {1}), {0}, {1})", aten="fmax", arity=2)
     FMIN = Form("std::fmin", "tl.where(({0} < {1}) | ({1} != {1}), {0}, {1})", aten="fmin", arity=2)
-    FMOD = Form("km::fmod", "fmod({0}, {1})", aten="fmod", arity=2)
-    GELU_ERF = Form("km::gelu_erf", "gelu_erf({0})", polynomial=True)
-    GELU_TANH = Form("km::gelu_tanh", "gelu_tanh({0})", polynomial=True)
-    HARDSIGMOID = Form("km::hardsigmoid", "hardsigmoid({0})", aten="hardsigmoid")
-    HARDSWISH = Form("km::hardswish", "hardswish({0})", aten="hardswish")
+    FMOD = Form("km::fmod", "fmod({0}, {1})", pallas="jnp.fmod({0}, {1})", aten="fmod", arity=2)
+    GELU_ERF = Form("km::gelu_erf", "gelu_erf({0})", pallas="gelu({0})", polynomial=True)
+    GELU_TANH = Form("km::gelu_tanh", "gelu_tanh({0})", pallas="gelu_tanh({0})", polynomial=True)
+    HARDSIGMOID = Form(
+        "km::hardsigmoid", "hardsigmoid({0})", pallas="hardsigmoid({0})", aten="hardsigmoid"
+    )
+    HARDSWISH = Form("km::hardswish", "hardswish({0})", pallas="hardswish({0})", aten="hardswish")
     HYPOT = Form("std::hypot", _libdevice("hypot", "{0}, {1}"), aten="hypot", arity=2)
     INTEGER_MAX = Form("std::max<int64_t>", _LARGER, arity=2)
     LGAMMA = Form("std::lgamma", _libdevice("lgamma"), aten="lgamma")
     LOG = Form("km::log", "tl.log({0})", pallas="jnp.log({0})", aten="log", polynomial=True)
     LOG1P = Form("km::log1p", "log1p({0})", pallas="jnp.log1p({0})", aten="log1p", polynomial=True)
-    LOG2 = Form("km::log2", "tl.log2({0})", aten="log2", polynomial=True)
+    LOG2 = Form("km::log2", "tl.log2({0})", pallas="jnp.log2({0})", aten="log2", polynomial=True)
     LOGADDEXP = Form("km::logaddexp::combine", "logaddexp({0}, {1})", polynomial=True, arity=2)
-    LOGSIGMOID = Form("km::logsigmoid", "logsigmoid({0})", aten="log_sigmoid", polynomial=True)
+    LOGSIGMOID = Form(
+        "km::logsigmoid",
+        "logsigmoid({0})",
+        pallas="logsigmoid({0})",
+        aten="log_sigmoid",
+        polynomial=True,
+    )
     MAXIMUM = Form(
         "km::maximum",
         f"tl.maximum{_WITH_NAN}",
@@ -131,8 +153,21 @@ class Operator(Enum):
         aten="minimum",
         arity=2,
     )
-    MISH = Form("km::mish", "mish({0})", aten="mish", polynomial=True)
-    POSITIVE = Form("km::positive", "tl.where({0} < 0, 0.0, {0})")
+    MISH = Form(
+        "km::mish",
+        "mish({0})",
+        pallas="mish({0})",
+        aten="mish",
+        polynomial=True,
+    )
+    NEXTAFTER = Form(
+        "std::nextafter",
+        _libdevice("nextafter", "{0}, {1}"),
+        pallas="jnp.nextafter({0}, {1})",
+        aten="nextafter",
+        arity=2,
+    )
+    POSITIVE = Form("km::positive", "tl.where({0} < 0, 0.0, {0})", pallas="jnp.maximum({0}, 0.0)")
     POW = Form(
         "km::pow",
         "power({0}, {1})",
@@ -151,19 +186,25 @@ class Operator(Enum):
         aten="remainder",
         arity=2,
     )
-    ROUND = Form("km::round", "round_even({0})", aten="round")
+    ROUND = Form("km::round", "round_even({0})", pallas="jnp.round({0})", aten="round")
     SIGMOID = Form(
         "km::sigmoid", "sigmoid({0})", pallas="jax.nn.sigmoid({0})", aten="sigmoid", polynomial=True
     )
     SIN = Form("km::sin", "tl.sin({0})", pallas="jnp.sin({0})", aten="sin", polynomial=True)
-    SINH = Form("km::sinh", "sinh({0})", aten="sinh", polynomial=True)
-    SOFTPLUS = Form("km::softplus", "softplus({0}, {1}, {2})", polynomial=True, arity=3)
+    SINH = Form("km::sinh", "sinh({0})", pallas="sinh({0})", aten="sinh", polynomial=True)
+    SOFTPLUS = Form(
+        "km::softplus",
+        "softplus({0}, {1}, {2})",
+        pallas="softplus({0}, {1}, {2})",
+        polynomial=True,
+        arity=3,
+    )
     SQRT = Form(
         "km::sqrt", "tl.sqrt_rn({0})", host="math.sqrt({0})", pallas="jnp.sqrt({0})", aten="sqrt"
     )
-    TAN = Form("km::tan", "tan({0})", aten="tan", polynomial=True)
+    TAN = Form("km::tan", "tan({0})", pallas="jnp.tan({0})", aten="tan", polynomial=True)
     TANH = Form("km::tanh", "tanh({0})", pallas="jnp.tanh({0})", aten="tanh", polynomial=True)
-    TRUNC = Form("km::trunc", "trunc({0})", aten="trunc")
+    TRUNC = Form("km::trunc", "trunc({0})", pallas="trunc({0})", aten="trunc")
 
     # Conversions to and from half precision, which C++ has no casts for.
     FROM_HALF = Form("from_half", converts="float32")

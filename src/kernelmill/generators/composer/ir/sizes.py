@@ -6,7 +6,6 @@ A traced graph is plain data, so its sizes are text: expressions that are Python
 import ast
 from functools import lru_cache
 
-from kernelmill.generators.composer.graph import Extent
 from kernelmill.generators.composer.ir.expressions import (
     Cast,
     Constant,
@@ -15,6 +14,7 @@ from kernelmill.generators.composer.ir.expressions import (
     apply,
     both,
 )
+from kernelmill.generators.composer.ir.graph import Extent
 from kernelmill.generators.composer.ir.operators import Operator
 from kernelmill.syntax import parse_expression
 

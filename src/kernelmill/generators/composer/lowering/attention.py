@@ -4,8 +4,6 @@ import math
 from collections.abc import Sequence
 
 from kernelmill.generators.base import Declined
-from kernelmill.generators.composer.graph import Extent, Node
-from kernelmill.generators.composer.index import Index, div, product
 from kernelmill.generators.composer.ir.expressions import (
     Argument,
     Cast,
@@ -14,13 +12,11 @@ from kernelmill.generators.composer.ir.expressions import (
     apply,
     select,
 )
+from kernelmill.generators.composer.ir.graph import Extent, Node
+from kernelmill.generators.composer.ir.index import Index, div, product
 from kernelmill.generators.composer.ir.operators import Operator
 from kernelmill.generators.composer.ir.sizes import size
-from kernelmill.generators.composer.lowering.contractions import contracted
-from kernelmill.generators.composer.lowering.reductions import softmax
-from kernelmill.generators.composer.lowering.registry import Lowering, broadcast, keyword, lowers
-from kernelmill.generators.composer.lowering.views import reshape
-from kernelmill.generators.composer.values import (
+from kernelmill.generators.composer.ir.values import (
     Attention,
     Coordinate,
     Literal,
@@ -28,6 +24,10 @@ from kernelmill.generators.composer.values import (
     Value,
     View,
 )
+from kernelmill.generators.composer.lowering.contractions import contracted
+from kernelmill.generators.composer.lowering.reductions import softmax
+from kernelmill.generators.composer.lowering.registry import Lowering, broadcast, keyword, lowers
+from kernelmill.generators.composer.lowering.views import reshape
 
 _ONE = Extent("1", 1)
 _RANK = 4

@@ -1,17 +1,10 @@
 """Matrix products: one form for all of them."""
 
-from kernelmill.generators.composer.graph import Extent, Node
-from kernelmill.generators.composer.index import Index
 from kernelmill.generators.composer.ir.expressions import Apply, Argument, Expression, Plain
+from kernelmill.generators.composer.ir.graph import Extent, Node
+from kernelmill.generators.composer.ir.index import Index
 from kernelmill.generators.composer.ir.operators import Operator
-from kernelmill.generators.composer.lowering.registry import (
-    Lowering,
-    broadcast,
-    keyword,
-    literal,
-    lowers,
-)
-from kernelmill.generators.composer.values import (
+from kernelmill.generators.composer.ir.values import (
     Buffer,
     Contract,
     ContractForm,
@@ -19,6 +12,13 @@ from kernelmill.generators.composer.values import (
     Reduce,
     Value,
     View,
+)
+from kernelmill.generators.composer.lowering.registry import (
+    Lowering,
+    broadcast,
+    keyword,
+    literal,
+    lowers,
 )
 
 _ONE = Extent("1", 1)

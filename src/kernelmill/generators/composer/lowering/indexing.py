@@ -4,8 +4,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kernelmill.generators.base import Declined
-from kernelmill.generators.composer.graph import Extent, Node
-from kernelmill.generators.composer.index import ZERO, Index, add
 from kernelmill.generators.composer.ir.expressions import (
     Argument,
     Cast,
@@ -13,18 +11,11 @@ from kernelmill.generators.composer.ir.expressions import (
     apply,
     select,
 )
+from kernelmill.generators.composer.ir.graph import Extent, Node
+from kernelmill.generators.composer.ir.index import ZERO, Index, add
 from kernelmill.generators.composer.ir.operators import Operator
 from kernelmill.generators.composer.ir.sizes import size as size_of
-from kernelmill.generators.composer.lowering.reductions import kept, pointwise
-from kernelmill.generators.composer.lowering.registry import (
-    Lowering,
-    axes_of,
-    broadcast,
-    extent_of,
-    keyword,
-    lowers,
-)
-from kernelmill.generators.composer.values import (
+from kernelmill.generators.composer.ir.values import (
     Bags,
     Guarded,
     Literal,
@@ -34,6 +25,15 @@ from kernelmill.generators.composer.values import (
     Scatter,
     Value,
     View,
+)
+from kernelmill.generators.composer.lowering.reductions import kept, pointwise
+from kernelmill.generators.composer.lowering.registry import (
+    Lowering,
+    axes_of,
+    broadcast,
+    extent_of,
+    keyword,
+    lowers,
 )
 
 _FOLDS = {"sum": "sum", "prod": "prod", "amax": "max", "amin": "min", "add": "sum"}

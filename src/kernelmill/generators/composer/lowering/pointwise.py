@@ -1,9 +1,9 @@
 """Operators on single elements."""
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from kernelmill.generators.composer.graph import Node
 from kernelmill.generators.composer.ir.expressions import (
     Argument,
     Constant,
@@ -11,15 +11,20 @@ from kernelmill.generators.composer.ir.expressions import (
     apply,
     select,
 )
+from kernelmill.generators.composer.ir.graph import Node
 from kernelmill.generators.composer.ir.operators import BY_ATEN, Operator
+from kernelmill.generators.composer.ir.values import Literal, Map, Value
 from kernelmill.generators.composer.lowering.registry import (
     Lowering,
     cast,
     keyword,
     literal,
-    lowers,
 )
-from kernelmill.generators.composer.values import Literal, Map, Value
+from kernelmill.generators.composer.lowering.walk import registering
+
+RULES: dict[str, Callable[..., Value | Sequence[Value | None]]] = {}
+"""Those of this module alone, for targets that lower all else in their own way."""
+lowers = registering(Lowering.rules, RULES)
 
 X, Y, Z = Argument(0), Argument(1), Argument(2)
 _COMPOSED = {
@@ -168,6 +173,14 @@ def _gelu(lowering: Lowering, node: Node) -> Value:
     tanh = keyword(node, 1, "approximate", "none") == "tanh"
     operator = Operator.GELU_TANH if tanh else Operator.GELU_ERF
     return _map(lowering, node, apply(operator, X), node.arguments[0])
+
+
+@lowers("angle")
+def _angle(lowering: Lowering, node: Node) -> Value:
+    dtype = node.results[0].dtype
+    half_turn, none = literal(math.pi, dtype), literal(0, dtype)
+    function = select(X < 0, half_turn, select(apply(Operator.NE, X, X), X, none))
+    return _map(lowering, node, function, node.arguments[0])
 
 
 @lowers("leaky_relu")

@@ -4,10 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from kernelmill.generators.composer.graph import Extent, Node, Real
-from kernelmill.generators.composer.index import ZERO, Index, product
-from kernelmill.generators.composer.ir.cpp import LARGEST_PLACE
 from kernelmill.generators.composer.ir.expressions import (
+    LARGEST_PLACE,
     Argument,
     Cast,
     Constant,
@@ -15,8 +13,19 @@ from kernelmill.generators.composer.ir.expressions import (
     apply,
     select,
 )
+from kernelmill.generators.composer.ir.graph import Extent, Node, Real
+from kernelmill.generators.composer.ir.index import ZERO, Index, product
 from kernelmill.generators.composer.ir.operators import Operator
 from kernelmill.generators.composer.ir.sizes import size
+from kernelmill.generators.composer.ir.values import (
+    Coordinate,
+    Literal,
+    Map,
+    Reduce,
+    Scan,
+    Value,
+    View,
+)
 from kernelmill.generators.composer.lowering.registry import (
     Lowering,
     axes_of,
@@ -28,15 +37,6 @@ from kernelmill.generators.composer.lowering.registry import (
     lowers,
 )
 from kernelmill.generators.composer.lowering.views import reshape
-from kernelmill.generators.composer.values import (
-    Coordinate,
-    Literal,
-    Map,
-    Reduce,
-    Scan,
-    Value,
-    View,
-)
 
 X, Y, Z = Argument(0), Argument(1), Argument(2)
 _PLAIN = {

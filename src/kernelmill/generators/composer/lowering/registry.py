@@ -3,10 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from kernelmill.generators.composer.decisions import Plan
-from kernelmill.generators.composer.graph import Extent, Graph, Node, Real, Size, Source
-from kernelmill.generators.composer.index import ZERO, Index
-from kernelmill.generators.composer.ir.cpp import CTYPES
+from kernelmill.generators.composer.ir.dtypes import DTYPES
 from kernelmill.generators.composer.ir.expressions import (
     Argument,
     Cast,
@@ -15,10 +12,13 @@ from kernelmill.generators.composer.ir.expressions import (
     Variable,
     apply,
 )
+from kernelmill.generators.composer.ir.graph import Extent, Graph, Node, Real, Size, Source
+from kernelmill.generators.composer.ir.index import ZERO, Index
 from kernelmill.generators.composer.ir.operators import Operator
 from kernelmill.generators.composer.ir.sizes import read_size, size
+from kernelmill.generators.composer.ir.values import Buffer, Literal, Map, Value, View
 from kernelmill.generators.composer.lowering.walk import Walk, registering
-from kernelmill.generators.composer.values import Buffer, Literal, Map, Value, View
+from kernelmill.generators.composer.plan import Plan
 from kernelmill.records.tensors import HALF_TYPES
 
 
@@ -26,7 +26,7 @@ class Lowering(Walk[Value]):
     """Every node becomes a value."""
 
     rules: ClassVar[dict[str, Callable[..., Value | Sequence[Value | None]]]] = {}
-    dtypes = CTYPES
+    dtypes = DTYPES
 
     def __init__(self, graph: Graph, plan: Plan, folds_places: bool = False) -> None:
         self.folds_places = folds_places

@@ -3,17 +3,6 @@
 from collections.abc import Sequence
 
 from kernelmill.generators.base import Declined
-from kernelmill.generators.composer.graph import Extent, Node
-from kernelmill.generators.composer.index import (
-    EDGE,
-    ZERO,
-    Index,
-    add,
-    mod,
-    mul,
-    reshaped,
-    sub,
-)
 from kernelmill.generators.composer.ir.expressions import (
     Argument,
     Cast,
@@ -23,8 +12,27 @@ from kernelmill.generators.composer.ir.expressions import (
     both,
     select,
 )
+from kernelmill.generators.composer.ir.graph import Extent, Node
+from kernelmill.generators.composer.ir.index import (
+    EDGE,
+    ZERO,
+    Index,
+    add,
+    mod,
+    mul,
+    reshaped,
+    sub,
+)
 from kernelmill.generators.composer.ir.operators import Operator
 from kernelmill.generators.composer.ir.sizes import size
+from kernelmill.generators.composer.ir.values import (
+    Coordinate,
+    Guarded,
+    Joined,
+    Map,
+    Value,
+    View,
+)
 from kernelmill.generators.composer.lowering.registry import (
     Lowering,
     axes_of,
@@ -34,14 +42,6 @@ from kernelmill.generators.composer.lowering.registry import (
     keyword,
     literal,
     lowers,
-)
-from kernelmill.generators.composer.values import (
-    Coordinate,
-    Guarded,
-    Joined,
-    Map,
-    Value,
-    View,
 )
 
 

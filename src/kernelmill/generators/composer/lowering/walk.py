@@ -1,12 +1,12 @@
 """The walk over a graph that every lowering takes: a node becomes what its operator's rule says."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from kernelmill.generators.base import Declined
-from kernelmill.generators.composer.decisions import Plan
-from kernelmill.generators.composer.graph import Graph, Node, Reference, Source
+from kernelmill.generators.composer.ir.graph import Graph, Node, Reference, Source
+from kernelmill.generators.composer.plan import Plan
 
 Made = TypeVar("Made")
 Rule = TypeVar("Rule", bound=Callable[..., Any])
@@ -58,7 +58,7 @@ class Walk(ABC, Generic[Made]):
         return op in cls.rules or op.partition(".")[0] in cls.rules
 
     def _lower(self, node: Node) -> None:
-        rule = self.rules.get(node.op) or self.rules.get(node.op.partition(".")[0])
+        rule = rule_of(self.rules, node)
         if rule is None:
             raise Declined(f"the operator aten.{node.op}")
         for kind in node.results:
@@ -71,12 +71,18 @@ class Walk(ABC, Generic[Made]):
                 self._made[Reference(node.name, part)] = one
 
 
-def registering(rules: dict[str, Callable[..., Any]]) -> Callable[..., Callable[[Rule], Rule]]:
+def rule_of(rules: Mapping[str, Callable[..., Any]], node: Node) -> Callable[..., Any] | None:
+    """The rule for the very form of an operator, or for all of its forms."""
+    return rules.get(node.op) or rules.get(node.op.partition(".")[0])
+
+
+def registering(*tables: dict[str, Callable[..., Any]]) -> Callable[..., Callable[[Rule], Rule]]:
     """A decorator that registers a rule for operators of the given names."""
 
     def lowers(*names: str) -> Callable[[Rule], Rule]:
         def register(rule: Rule) -> Rule:
-            rules.update(dict.fromkeys(names, rule))
+            for rules in tables:
+                rules.update(dict.fromkeys(names, rule))
             return rule
 
         return register

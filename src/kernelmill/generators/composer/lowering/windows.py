@@ -6,8 +6,18 @@ from math import prod
 from typing import Any, NamedTuple
 
 from kernelmill.generators.base import Declined
-from kernelmill.generators.composer.graph import Extent, Node
-from kernelmill.generators.composer.index import (
+from kernelmill.generators.composer.ir.expressions import (
+    LARGEST_PLACE,
+    Argument,
+    Cast,
+    Constant,
+    Expression,
+    Plain,
+    apply,
+    both,
+)
+from kernelmill.generators.composer.ir.graph import Extent, Node
+from kernelmill.generators.composer.ir.index import (
     EDGE,
     ZERO,
     Index,
@@ -19,29 +29,10 @@ from kernelmill.generators.composer.index import (
     sub,
     unravel,
 )
-from kernelmill.generators.composer.ir.cpp import LARGEST_PLACE
-from kernelmill.generators.composer.ir.expressions import (
-    Argument,
-    Cast,
-    Constant,
-    Expression,
-    Plain,
-    apply,
-    both,
-)
 from kernelmill.generators.composer.ir.operators import Operator
 from kernelmill.generators.composer.ir.sizes import extent as extent_for
 from kernelmill.generators.composer.ir.sizes import size
-from kernelmill.generators.composer.lowering.reductions import kept, place_if_reached, pointwise
-from kernelmill.generators.composer.lowering.registry import (
-    Lowering,
-    broadcast,
-    extent_of,
-    keyword,
-    lowers,
-)
-from kernelmill.generators.composer.lowering.views import reshape
-from kernelmill.generators.composer.values import (
+from kernelmill.generators.composer.ir.values import (
     Contract,
     ContractForm,
     Coordinate,
@@ -54,6 +45,15 @@ from kernelmill.generators.composer.values import (
     View,
     Window,
 )
+from kernelmill.generators.composer.lowering.reductions import kept, place_if_reached, pointwise
+from kernelmill.generators.composer.lowering.registry import (
+    Lowering,
+    broadcast,
+    extent_of,
+    keyword,
+    lowers,
+)
+from kernelmill.generators.composer.lowering.views import reshape
 
 _ONE = Extent("1", 1)
 _LEAST = Constant(-math.inf, "float32")

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from kernelmill.generators.composer.decisions import Plan
-from kernelmill.generators.composer.graph import Graph
+from kernelmill.generators.composer.ir.graph import Graph
 from kernelmill.generators.composer.passes.associate import associate
 from kernelmill.generators.composer.passes.join_scalars import join_scalars
 from kernelmill.generators.composer.passes.pool_operands import pool_operands
@@ -13,6 +12,7 @@ from kernelmill.generators.composer.passes.scale_and_shift import scale_and_shif
 from kernelmill.generators.composer.passes.scale_by_diagonal import scale_by_diagonal
 from kernelmill.generators.composer.passes.share_equal import share_equal
 from kernelmill.generators.composer.passes.slice_operands import slice_operands
+from kernelmill.generators.composer.plan import Plan
 from kernelmill.records.decisions import Catalogue, Decision, Decisions
 
 

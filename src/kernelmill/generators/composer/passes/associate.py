@@ -5,7 +5,7 @@ With a bias between: `(x @ a + c) @ b` is `x @ (a @ b) + c @ b`.
 
 from typing import NamedTuple
 
-from kernelmill.generators.composer.graph import Graph, Node, Reference
+from kernelmill.generators.composer.ir.graph import Graph, Node, Reference
 from kernelmill.generators.composer.passes.calls import matrix_product, permute, pointwise, view
 from kernelmill.generators.composer.passes.editor import Editor, edited
 from kernelmill.generators.composer.passes.sizes import ONE, is_one

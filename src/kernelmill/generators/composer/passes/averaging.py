@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kernelmill.generators.composer.graph import Extent, Reference, TensorSpec
-from kernelmill.generators.composer.index import product
+from kernelmill.generators.composer.ir.graph import Extent, Reference, TensorSpec
+from kernelmill.generators.composer.ir.index import product
 from kernelmill.generators.composer.passes.calls import permute, reduced, view
 from kernelmill.generators.composer.passes.editor import Editor
 from kernelmill.generators.composer.passes.sizes import ONE, is_one, longer, quotient

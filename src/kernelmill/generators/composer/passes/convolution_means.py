@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from kernelmill.generators.composer.graph import Extent, Node, Reference
-from kernelmill.generators.composer.index import product
+from kernelmill.generators.composer.ir.graph import Extent, Node, Reference
+from kernelmill.generators.composer.ir.index import product
 from kernelmill.generators.composer.passes.averaging import Averaging
 from kernelmill.generators.composer.passes.calls import (
     cut,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from kernelmill.generators.composer.graph import Extent, Node, Reference, Size, TensorSpec
+from kernelmill.generators.composer.ir.graph import Extent, Node, Reference, Size, TensorSpec
 from kernelmill.generators.composer.passes.editor import Editor
 
 _STEPS = ("stride", "pad", "dilation", "more")

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kernelmill.generators.composer.graph import Graph, Node, Reference, TensorSpec
+from kernelmill.generators.composer.ir.graph import Graph, Node, Reference, TensorSpec
 
 Change = Callable[["Editor", Node], Reference | None]
 """What stands for a node from now on, made of nodes that the editor was told to add; None where

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from kernelmill.generators.composer.graph import Graph, Node, Reference
+from kernelmill.generators.composer.ir.graph import Graph, Node, Reference
 from kernelmill.generators.composer.passes.calls import pointwise
 from kernelmill.generators.composer.passes.editor import Editor, edited
 from kernelmill.generators.composer.passes.sizes import elements

@@ -8,7 +8,7 @@ every element is added to the average as it is.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kernelmill.generators.composer.graph import Extent, Node, Reference
+from kernelmill.generators.composer.ir.graph import Extent, Node, Reference
 from kernelmill.generators.composer.passes.averaging import Averaging, averaged, effective
 from kernelmill.generators.composer.passes.calls import permute, pointwise, view
 from kernelmill.generators.composer.passes.editor import Editor

@@ -6,7 +6,7 @@ product are a product with average-pooled columns.
 
 from typing import Any
 
-from kernelmill.generators.composer.graph import Graph, Node, Reference
+from kernelmill.generators.composer.ir.graph import Graph, Node, Reference
 from kernelmill.generators.composer.passes import (  # noqa: F401 - they register their rules
     convolution_means,
     product_means,

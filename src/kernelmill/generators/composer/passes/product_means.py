@@ -1,6 +1,6 @@
 """Averages of matrix products, from averages of rows and of columns."""
 
-from kernelmill.generators.composer.graph import Node, Reference
+from kernelmill.generators.composer.ir.graph import Node, Reference
 from kernelmill.generators.composer.passes.averaging import Averaging, averaged
 from kernelmill.generators.composer.passes.calls import matrix_product, permute, pointwise
 from kernelmill.generators.composer.passes.editor import Editor

@@ -7,8 +7,8 @@ scales between the two are applied to the mean.
 
 from collections.abc import Sequence
 
-from kernelmill.generators.composer.graph import Graph, Node, Reference
-from kernelmill.generators.composer.index import product
+from kernelmill.generators.composer.ir.graph import Graph, Node, Reference
+from kernelmill.generators.composer.ir.index import product
 from kernelmill.generators.composer.passes import (  # noqa: F401 - they register their rules
     convolution_means,
     product_means,

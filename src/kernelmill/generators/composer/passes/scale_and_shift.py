@@ -3,7 +3,7 @@
 Both are computed from parameters and buffers as they are at each call.
 """
 
-from kernelmill.generators.composer.graph import Graph, Node, Reference
+from kernelmill.generators.composer.ir.graph import Graph, Node, Reference
 from kernelmill.generators.composer.passes.calls import pointwise, rsqrt, view
 from kernelmill.generators.composer.passes.editor import Editor, edited
 from kernelmill.generators.composer.passes.sizes import ONE

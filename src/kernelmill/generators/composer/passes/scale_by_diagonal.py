@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kernelmill.generators.composer.graph import Graph, Node, Reference
+from kernelmill.generators.composer.ir.graph import Graph, Node, Reference
 from kernelmill.generators.composer.passes.calls import pointwise, view
 from kernelmill.generators.composer.passes.editor import Editor, edited, keyword
 from kernelmill.generators.composer.passes.sizes import ONE

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from kernelmill.generators.composer.graph import Graph, Reference
+from kernelmill.generators.composer.ir.graph import Graph, Reference
 from kernelmill.generators.composer.passes.editor import Editor
 
 _CHEAP = frozenset(

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from kernelmill.generators.composer.graph import Argument, Extent, Size, TensorSpec
-from kernelmill.generators.composer.index import add, product, sub
 from kernelmill.generators.composer.ir.expressions import Apply, Constant, apply
+from kernelmill.generators.composer.ir.graph import Argument, Extent, Size, TensorSpec
+from kernelmill.generators.composer.ir.index import add, product, sub
 from kernelmill.generators.composer.ir.operators import Operator
 from kernelmill.generators.composer.ir.sizes import extent, size
 

@@ -7,7 +7,7 @@ operands of the product.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from kernelmill.generators.composer.graph import Extent, Graph, Node, Reference, TensorSpec
+from kernelmill.generators.composer.ir.graph import Extent, Graph, Node, Reference, TensorSpec
 from kernelmill.generators.composer.passes.calls import permute, view
 from kernelmill.generators.composer.passes.editor import Editor, edited, keyword
 from kernelmill.generators.composer.passes.means import kept_axes

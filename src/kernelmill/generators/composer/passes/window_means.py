@@ -8,8 +8,8 @@ a convolution without gaps, with the means of the kernel's windows.
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from kernelmill.generators.composer.graph import Extent, Node, Reference
-from kernelmill.generators.composer.index import product
+from kernelmill.generators.composer.ir.graph import Extent, Node, Reference
+from kernelmill.generators.composer.ir.index import product
 from kernelmill.generators.composer.passes.averaging import Window, averaged, windows_of
 from kernelmill.generators.composer.passes.calls import flipped, padded, permute
 from kernelmill.generators.composer.passes.convolutions import Convolution, Slide, convolved

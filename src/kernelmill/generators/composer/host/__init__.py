@@ -1,0 +1,1 @@
+"""The Python around kernels, which all targets share: constructor, guards, sizes."""

@@ -1,0 +1,6 @@
+"""Columns of the models' design matrices."""
+
+from kernelmill.records.decisions import Choice
+
+Column = tuple[str, Choice]
+"""A decision and one of its choices."""

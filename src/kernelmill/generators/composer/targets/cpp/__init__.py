@@ -1,0 +1,1 @@
+"""C++ with SIMD and OpenMP for CPUs."""
