@@ -110,7 +110,7 @@ def test_a_campaign_is_run_and_resumed(task: Path, tmp_path: Path) -> None:
         watcher=Recorder(),
     )  # fmt: skip
     assert result.ending is Ending.COMPLETE and result.reason == ""
-    assert events == ["loaded 1 of 1", "campaign 1 in w"]
+    assert events == ["loaded 0 of 1", "loaded 1 of 1", "campaign 1 in w"]
     assert result.report.is_file() and (result.best / "cpp" / "task" / "kernel.cpp").is_file()
     assert [entry.name for entry in result.summary.solved] == ["task"]
     again = kernelmill.resume(tmp_path / "w", budget=2)

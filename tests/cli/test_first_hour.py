@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -26,6 +27,7 @@ from kernelmill.report.fitting import Column, fitting_table
 from kernelmill.report.listing import campaign_lines
 from kernelmill.report.summary import summarise_campaign
 from kernelmill.report.tables import task_table
+from kernelmill.storage.packing import packed
 from kernelmill.workspace import Workspace
 from samples import SETTINGS, make_result, new_tasks
 
@@ -93,11 +95,52 @@ def test_an_unsolved_task_has_its_reasons(filled: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_other_tables_keep_their_headings(
+    filled: Path, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one process, since a start of the program takes longer than what is tested."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    at = ("--workspace", str(filled))
+    tables = (
+        ("skills list", ("method", "title"), ()),
+        ("skills drafts", ("draft", "gain", "change"), at),
+        ("backend list", ("backend", "ready"), ()),
+        ("backend harvest", ("backend", "refusal", "seen"), (str(filled), "--least", "1")),
+        ("memory show", ("item", "value", "text"), at),
+        ("memory explain", ("item", "value", "text"), ("2", *at)),
+        ("memory audit", (), at),
+    )
+    for command, headings, arguments in tables:
+        done = CliRunner().invoke(app, [*command.split(), *arguments])
+        assert done.exit_code == 0, (command, done.output)
+        words = done.stdout.split()
+        assert all(heading in words for heading in headings), (command, done.stdout)
+        assert max(map(cell_len, done.stdout.splitlines())) <= width, (command, done.stdout)
+
+
+def test_what_show_prints_of_a_source_is_the_source(filled: Path) -> None:
+    source = f"x = 1  # {'long ' * 40}\n\n\nif x:\n    y = [{', '.join(map(str, range(60)))}]\n"
+    with Workspace(filled) as workspace, workspace.writing() as transaction:
+        digest = workspace.attempt(2).source
+        body = packed({"model.py": source})
+        transaction.execute("UPDATE sources SET files = ? WHERE digest = ?", (body, digest))
+    assert source in run("show", "2", "--workspace", filled, COLUMNS="60").stdout
+
+
 def test_json_for_scripts(filled: Path) -> None:
     (line,) = json.loads(run("status", "--json", "--workspace", filled).stdout)
     assert (line["totals"]["solved"], line["tasks"]) == (1, 2)
     report = json.loads(run("report", "--json", "--workspace", filled).stdout)
     assert [task["champion"] for task in report["tasks"]] == [2, None]
+    figures = report["figures"]
+    assert (
+        figures["over_baseline"]["median"] == 2.0 and figures["fast_p"][0]["points"][0]["y"] == 0.5
+    )
+    assert list(figures["verdicts"].values()) == ["faster", "unsolved"]
+    compared = json.loads(run("report", "--json", "--against", 1, "--workspace", filled).stdout)
+    assert compared["comparison"]["tasks"][0]["second"] == 2.0
+    assert compared["figures"] == figures
     shown = json.loads(run("show", "2", "--json", "--workspace", filled).stdout)
     assert shown["files"] == {"model.py": "# source 2"}
     assert shown["conversations"][0][1] == {"speaker": "answer", "text": "Here it is."}
@@ -196,6 +239,15 @@ def test_a_damaged_database_is_an_error_in_one_line(filled: Path) -> None:
         assert "damaged" in line or "malformed" in line, line
 
 
+def test_an_error_may_quote_anything(filled: Path, tmp_path: Path) -> None:
+    """SQLite quotes what it cannot read: markup and control characters among it."""
+    with Workspace(filled) as workspace, workspace.writing() as transaction:
+        transaction.execute("UPDATE attempts SET reason = CAST(x'5b2f785d1b5b6dff' AS TEXT)")
+    line = one_line_error(run("show", "1", "--workspace", filled))
+    assert "damaged" in line and "[/x]" in line and "\x1b" not in line
+    assert "[/x] is not" in one_line_error(run("status", "--workspace", tmp_path / "[/x]"))
+
+
 def test_a_damaged_record_is_an_error_in_one_line(filled: Path) -> None:
     with Workspace(filled) as workspace, workspace.writing() as transaction:
         transaction.execute("UPDATE verdicts SET body = x'00' WHERE attempt = 2")
@@ -213,6 +265,16 @@ def test_an_ascii_locale_prints_what_it_can(filled: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "gr??er ?" in done.stdout
     assert "gr\u00f6\u00dfer" in page.read_text(encoding="utf-8")
+
+
+def test_an_encoding_of_the_output_loses_no_more_than_it_must(filled: Path) -> None:
+    with Workspace(filled) as workspace, workspace.writing() as transaction:
+        transaction.execute("UPDATE attempts SET reason = 'gr\u00f6\u00dfer \u2713' WHERE id = 4")
+    at = ("--workspace", filled)
+    done = run("show", "4", *at, PYTHONIOENCODING="ascii")
+    assert done.returncode == 0 and "gr??er ?" in done.stdout, done.stderr
+    done = run("show", "4", "--json", *at, PYTHONIOENCODING="latin-1")
+    assert json.loads(done.stdout)["attempt"]["reason"] == "gr\u00f6\u00dfer \u2713"
 
 
 def test_help_has_a_short_name_and_shells_complete() -> None:

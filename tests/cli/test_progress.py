@@ -28,6 +28,7 @@ def test_one_line_per_attempt_where_the_output_is_no_terminal() -> None:
     watcher = PlainWatcher(Console(file=output, width=200))
     tasks = [CampaignTask(0, "suite/task", 1, None, None, None)]
     tasks.append(CampaignTask(1, "broken", None, "no [Model]", None, None))
+    watcher.loading(0, 2)
     watcher.loading(1, 2)
     watcher.begun(Path("w"), CAMPAIGN, tasks, RunLimits(max_usd=1.0))
     watcher.finished(make_attempt(1, State.REFUSED), False, TOTALS)
@@ -36,8 +37,9 @@ def test_one_line_per_attempt_where_the_output_is_no_terminal() -> None:
     watcher.paused("no answer", 15.0)
     watcher.interrupted()
     watcher.stopping(2)
-    first, aside, refused, passed, *rest = output.getvalue().splitlines()
-    assert (first, aside) == ("campaign 1 in w", "set aside: broken: no [Model]")
+    loading, first, aside, refused, passed, *rest = output.getvalue().splitlines()
+    assert (loading, first) == ("loading 2 tasks", "campaign 1 in w")
+    assert aside == "set aside: broken: no [Model]"
     assert refused.startswith("suite/task 1/4: refused: correctness: numerical: wrong (1 solved, ")
     assert passed.startswith("suite/task 2/4: passed, 2.00x the baseline, new best (1 solved, ")
     assert all(line.endswith(", 0.75 USD left)") for line in (refused, passed))

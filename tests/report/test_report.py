@@ -118,7 +118,9 @@ def test_the_page_stands_alone(workspace: Workspace, tmp_path: Path) -> None:
     assert "float32[2x2]" in text and "s of judging" in text
     assert "Every champion was written from nothing." in text
     assert "<broken>" not in text and "it is &lt;broken&gt;" in text
-    assert not re.search(r"(src|href)=|https?://|<script|nan", text)
+    assert not re.search(r"src=|href=\"[^#]|https?://|<script|nan", text)
+    targets = re.findall(r'href="#([^"]+)"', text)
+    assert len(targets) == 3 and all(f'id="{target}"' in text for target in targets)
     with pytest.raises(UsageError, match="cannot write"):
         write_page(
             summarise_campaign(workspace, workspace.campaign()), tmp_path / "no" / "report.html"
@@ -137,7 +139,9 @@ def test_markdown_and_csv(workspace: Workspace) -> None:
     assert second["reason"] == "correctness: numerical: it is <wrong>"
     assert third["reason"] == "it is <broken>"
     text = as_markdown(summary)
-    assert "| a | pointwise | faster | 0.345 | 2.90x \\[2.84, 2.96\\] |" in text
+    assert "| a | pointwise | faster | 4 | 0.345 | 2.90x \\[2.84, 2.96\\] |" in text
+    assert "| over eager | 33% | 33% | 33% | 33% | 33% | 33% | 33% | 0% | 0% | 0% |" in text
+    assert "- tails over eager: a tenth at most 2.90x, a tenth at least 2.90x" in text
     assert "it is \\<wrong\\>" in text and "<broken>" not in text
     assert "| pointwise | 2 | 1 | 1 | 2.90x | 2.90x |" in text
 
@@ -172,9 +176,8 @@ def test_curves_over_attempts_and_seeds() -> None:
     mean = mean_curve("m", [solved, Curve("other", (CurvePoint(0, 0.0), CurvePoint(1, 0.0)))])
     assert [point.y for point in mean.points] == [0.0, 0.25, 0.5, 0.5]
     assert mean.points[3].spread == pytest.approx(0.5)
-    assert [point.y for point in fast_p([0.9, 2.5], 4).points] == [
-        0.5, 0.5, 0.5, 0.25, 0.25, 0.25, 0.25, 0.0, 0.0, 0.0,
-    ]  # fmt: skip
+    steps = [(point.x, point.y) for point in fast_p([2.5, 12.0, 0.9], 4).points]
+    assert steps == [(0, 0.75), (0.9, 0.75), (0.9, 0.5), (2.5, 0.5), (2.5, 0.25), (10, 0.25)]
 
 
 def test_seeds_and_the_baseline_join_a_campaigns_curves(tmp_path: Path) -> None:

@@ -75,6 +75,16 @@ def test_one_file_that_is_no_task_does_not_stop_a_folder(tmp_path: Path) -> None
     assert [type(entry) for entry in entries] == [TaskFile, NewTask, NewTask, NewTask]
 
 
+def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    for folder in ("first", "second"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "model.py").write_text(f"{TASK}# {folder}")
+        (tmp_path / folder / f"{folder}.py").write_text(TASK)
+    names = [entry.id for entry in find_tasks((str(tmp_path),)) if isinstance(entry, TaskFile)]
+    inner = ["first/model", "second/model", "first", "second"]
+    assert sorted(names) == sorted(f"{tmp_path.name}/{name}" for name in inner)
+
+
 def test_a_folder_without_a_task_says_why(tmp_path: Path) -> None:
     (tmp_path / "helpers.py").write_text("import os\n")
     for find in (load_suite, lambda spec: find_tasks((spec,))):
@@ -98,6 +108,27 @@ def test_a_function_is_a_task_and_arguments_may_have_names(judge: Judge, tmp_pat
         described(judge, tmp_path / "odd.py", 'FAMILY = "odd"\n' + FUNCTION)
     with pytest.raises(TaskError, match=r"2 functions may be meant \(helper, other\)"):
         described(judge, tmp_path / "two.py", FUNCTION.replace("reference", "other"))
+
+
+def test_a_functions_defaults_stay(judge: Judge, tmp_path: Path) -> None:
+    """Parameters with defaults need not be among the inputs; those by name only keep theirs."""
+    source = FUNCTION.replace(
+        "reference(x, scale)", "reference(x, scale, bias=rows / 4, *, more=1.0)"
+    )
+    source = source.replace("* scale", "* scale + bias * more")
+    task = described(judge, tmp_path / "defaults.py", source)
+    assert len(task.shown.tensors) == 2 and "bias=rows / 4" in task.source
+    with pytest.raises(TaskError, match=r"reference takes more by name only: give it a default"):
+        described(judge, tmp_path / "needed.py", source.replace("more=1.0", "more"))
+
+
+def test_a_dict_may_leave_out_what_has_a_default(judge: Judge, tmp_path: Path) -> None:
+    named = TASK.replace("return [features]", 'return {"features": features, "last": 3}')
+    between = named.replace("(self, features)", "(self, features, between=2, last=1)")
+    assert described(judge, tmp_path / "between.py", between).state["bias"].shape == (256,)
+    by_name = named.replace("(self, features)", "(self, features, *, last=1)")
+    with pytest.raises(TaskError, match=r"gives last by name, .* take last by position"):
+        described(judge, tmp_path / "by_name.py", by_name)
 
 
 def test_constructor_arguments_may_be_a_dict(judge: Judge, tmp_path: Path) -> None:

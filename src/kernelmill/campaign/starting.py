@@ -30,6 +30,7 @@ def start_campaign(
     plugins = find_plugins(settings)
     settings = msgspec.structs.replace(settings, backend=plugins.backend.target)
     entries = find_tasks(settings.suites)
+    watcher.loading(0, len(entries))
     with (
         Workspace(folder, create=True) as workspace,
         open_components(settings, plugins) as components,

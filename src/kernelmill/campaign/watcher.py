@@ -15,7 +15,7 @@ class Watcher:
     """
 
     def loading(self, loaded: int, tasks: int) -> None:
-        """`loaded` of the `tasks` of a new campaign are loaded, or set aside."""
+        """`loaded` of the `tasks` of a new campaign are loaded, or set aside; 0 at first."""
 
     def begun(
         self, workspace: Path, campaign: Campaign, tasks: Sequence[CampaignTask], limits: RunLimits

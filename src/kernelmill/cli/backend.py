@@ -12,12 +12,28 @@ from kernelmill.backends.base import Backend
 from kernelmill.backends.scaffolding import scaffold
 from kernelmill.cli.json_output import JsonOption, print_json
 from kernelmill.cli.json_records import BackendLine
-from kernelmill.cli.terminal import folding_table, wide_console
+from kernelmill.cli.terminal import wide_console
 from kernelmill.records.errors import UsageError
+from kernelmill.report.fitting import Column, fitting_table
 from kernelmill.report.harvest import harvest
 
 backend_app = typer.Typer(
     no_args_is_help=True, help="Backends and their toolchains: list, install, new, harvest."
+)
+_BACKEND_COLUMNS = (
+    Column("backend"),
+    Column("target", rank=1, flexible=True),
+    Column("chips", rank=2, flexible=True),
+    Column("ready", flexible=True),
+)
+_REFUSAL_COLUMNS = (
+    Column("backend"),
+    Column("gate", rank=1),
+    Column("refusal", flexible=True),
+    Column("seen", "right"),
+    Column("tasks", "right", 4),
+    Column("cured", "right", 2),
+    Column("in guide", rank=3),
 )
 
 
@@ -27,11 +43,12 @@ def list_backends(json: JsonOption = False) -> None:
     if json:
         print_json([_record(get_backend(name)) for name in backend_names()])
         return
-    table = folding_table("backend", "target", "chips", "ready")
-    for name in backend_names():
-        backend = get_backend(name)
-        table.add_row(name, escape(backend.title), ", ".join(backend.chips), _readiness(backend))
-    Console().print(table)
+    backends = [get_backend(name) for name in backend_names()]
+    rows = [
+        (one.name, escape(one.title), ", ".join(one.chips), _readiness(one)) for one in backends
+    ]
+    console = wide_console()
+    console.print(fitting_table(_BACKEND_COLUMNS, rows, console.width))
 
 
 def _record(backend: Backend) -> BackendLine:
@@ -80,13 +97,15 @@ def harvest_workspace(
     least: Annotated[int, typer.Option(min=1, help="Show refusals seen at least so often.")] = 2,
 ) -> None:
     """List what backends refused, how often, and how often the next attempt got past it."""
-    table = folding_table("backend", "gate", "refusal", "seen", "tasks", "cured", "in guide")
-    for refusal in harvest(workspace, least):
-        table.add_row(
+    rows = [
+        (
             refusal.backend, refusal.gate, escape(refusal.text), str(refusal.seen),
             str(refusal.tasks), str(refusal.cured), "yes" if refusal.is_known else "no",
-        )  # fmt: skip
-    wide_console().print(table)
+        )
+        for refusal in harvest(workspace, least)
+    ]  # fmt: skip
+    console = wide_console()
+    console.print(fitting_table(_REFUSAL_COLUMNS, rows, console.width))
 
 
 def _readiness(backend: Backend) -> str:

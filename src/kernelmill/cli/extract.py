@@ -4,15 +4,25 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from kernelmill.api import DEFAULT_WORKSPACE
 from kernelmill.cli.json_output import JsonOption, print_json
 from kernelmill.cli.options import BackendOption, MaxMinutesOption, WorkspaceOption
-from kernelmill.cli.terminal import folding_table, wide_console
+from kernelmill.cli.terminal import wide_console
 from kernelmill.deploy.optimize_report import OptimizeReport, RegionRow
+from kernelmill.report.fitting import Column, fitting_table
 
 _NOT_FASTER = 1
+_COLUMNS = (
+    Column("task", flexible=True),
+    Column("operators", rank=3, flexible=True),
+    Column("places", "right", 4),
+    Column("share", "right", 1),
+    Column("at most", "right", 2),
+)
+_JUDGED_COLUMNS = (Column("alone", "right", flexible=True), Column("outcome", flexible=True))
 
 ModelArgument = Annotated[
     str,
@@ -39,7 +49,7 @@ def extract_command(
         print_json(rows)
         return
     console = wide_console()
-    console.print(_table(rows, judged=False))
+    console.print(_table(rows, console.width, judged=False))
     console.print(f"{len(rows)} tasks in {to}", markup=False, highlight=False, soft_wrap=True)
 
 
@@ -75,16 +85,16 @@ def patch_command(
 
 def _print(report: OptimizeReport) -> None:
     console = wide_console()
-    console.print(_table(report.rows))
+    console.print(_table(report.rows, console.width))
     console.print(report.conclusion(), markup=False, highlight=False, soft_wrap=True)
 
 
-def _table(rows: tuple[RegionRow, ...], judged: bool = True) -> Table:
-    columns = ("task", "operators", "places", "share", "at most")
-    table = folding_table(*columns, *(("alone", "outcome") if judged else ()))
+def _table(rows: tuple[RegionRow, ...], width: int, judged: bool = True) -> Table:
+    columns = (*_COLUMNS, *_JUDGED_COLUMNS) if judged else _COLUMNS
+    lines = []
     for row in rows:
-        operators = ", ".join(dict.fromkeys(row.operators))
-        cells = [row.task, operators, str(row.places), f"{row.share:.1%}", f"{row.bound:.2f}x"]
-        cells += [str(row.over_baseline or ""), row.outcome] if judged else []
-        table.add_row(*cells)
-    return table
+        operators = escape(", ".join(dict.fromkeys(row.operators)))
+        figures = (str(row.places), f"{row.share:.1%}", f"{row.bound:.2f}x")
+        outcome = (escape(str(row.over_baseline or "")), escape(row.outcome)) if judged else ()
+        lines.append((escape(row.task), operators, *figures, *outcome))
+    return fitting_table(columns, lines, width)

@@ -93,20 +93,23 @@ def main() -> None:
     except (KernelmillError, typer.TyperException) as error:
         if "--debug" in sys.argv:
             traceback.print_exc()
-        text = _message(error)
-        # A command group without a command prints its help, which is no error.
-        lead = "" if text.startswith("Usage:") else "[red]error:[/red] "
-        Console(stderr=True).print(f"{lead}{escape(text)}", highlight=False, soft_wrap=True)
+        _print_error(_message(error))
         sys.exit(_USER_ERROR)
     except sqlite3.DatabaseError as error:
         if "--debug" in sys.argv:
             traceback.print_exc()
-        Console(stderr=True).print(f"[red]error:[/red] {damaged(str(error))}", soft_wrap=True)
+        _print_error(str(damaged(str(error))))
         sys.exit(_USER_ERROR)
     except BrokenPipeError:
         os._exit(_BROKEN_PIPE)  # whoever read the output has seen enough
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(INTERRUPTED)
+
+
+def _print_error(text: str) -> None:
+    # A command group without a command prints its help, which is no error.
+    lead = "" if text.startswith("Usage:") else "[red]error:[/red] "
+    Console(stderr=True).print(f"{lead}{escape(text)}", highlight=False, soft_wrap=True)
 
 
 def _message(error: KernelmillError | typer.TyperException) -> str:

@@ -19,6 +19,7 @@ from kernelmill.memory.summary import MemorySummary, best_items, summarise_memor
 from kernelmill.memory.transfer import export_memory, import_memory
 from kernelmill.records.calibration import calibrate
 from kernelmill.records.proposal import Credit, Hint
+from kernelmill.report.fitting import Column, fitting_table
 from kernelmill.workspace import Workspace
 
 memory_app = typer.Typer(
@@ -26,6 +27,30 @@ memory_app = typer.Typer(
     help="What was learned: show, explain, audit, prune, export, import.",
 )
 _MOST_TEXT = 100
+_VALUE_COLUMNS = (
+    Column("item", "right"),
+    Column("value", "right"),
+    Column("visits", "right", 2),
+    Column("kind", rank=1),
+    Column("text", flexible=True),
+)
+_HINT_COLUMNS = (
+    Column("item", "right"),
+    Column("kind", rank=3),
+    Column("similarity", "right", 4),
+    Column("value", "right"),
+    Column("visits", "right", 5),
+    Column("used", rank=1),
+    Column("why", rank=2, flexible=True),
+    Column("text", flexible=True),
+)
+_FINDING_COLUMNS = (
+    Column("item", "right"),
+    Column("kind", rank=2),
+    Column("flaw", flexible=True),
+    Column("why", rank=1, flexible=True),
+    Column("text", flexible=True),
+)
 
 
 @memory_app.command("show")
@@ -44,13 +69,18 @@ def show_memory(
         memory = Memory(opened.database)
         console.print(_counts(summarise_memory(memory)))
         for role in (ValueRole.DRAFT, ValueRole.REFINE):
-            table = folding_table("item", "value", "visits", "kind", "text", title=f"stage: {role}")
-            for item, value in best_items(memory, role, top):
-                text = escape(_short(item.text))
-                table.add_row(
-                    str(item.id), f"{value.value:+.2f}", str(value.visits), item.kind, text
+            rows = [
+                (
+                    str(item.id),
+                    f"{value.value:+.2f}",
+                    str(value.visits),
+                    item.kind,
+                    _cell(item.text),
                 )
-            console.print(table)
+                for item, value in best_items(memory, role, top)
+            ]
+            title = f"stage: {role}"
+            console.print(fitting_table(_VALUE_COLUMNS, rows, console.width, title=title))
 
 
 @memory_app.command("explain")
@@ -68,10 +98,8 @@ def explain_memory(
         return
     start = "nothing" if found.parent is None else f"attempt {found.parent}"
     console.print(f"attempt {found.id} ({found.stage}) started from {start}", highlight=False)
-    table = folding_table("item", "kind", "similarity", "value", "visits", "used", "why", "text")
-    for hint in found.context:
-        table.add_row(*_explained(hint, found.credit))
-    console.print(table)
+    rows = [_explained(hint, found.credit) for hint in found.context]
+    console.print(fitting_table(_HINT_COLUMNS, rows, console.width))
 
 
 @memory_app.command("predictions")
@@ -176,7 +204,7 @@ def _explained(hint: Hint, credit: Credit | None) -> tuple[str, ...]:
     visits = "" if why is None or why.value is None else str(why.visits)
     number = "" if hint.item is None else str(hint.item)
     used = _use(hint, credit)
-    return (number, hint.kind, similarity, value, visits, used, reason, escape(_short(hint.text)))
+    return (number, hint.kind, similarity, value, visits, used, reason, _cell(hint.text))
 
 
 def _use(hint: Hint, credit: Credit | None) -> str:
@@ -192,12 +220,14 @@ def _print_findings(findings: list[AuditFinding], otherwise: str) -> None:
     if not findings:
         console.print(otherwise)
         return
-    table = folding_table("item", "kind", "flaw", "why", "text")
-    for flaw, item, why in findings:
-        table.add_row(str(item.id), item.kind, flaw, escape(why), escape(_short(item.text)))
-    console.print(table)
+    rows = [
+        (str(item.id), item.kind, flaw, escape(why), _cell(item.text))
+        for flaw, item, why in findings
+    ]
+    console.print(fitting_table(_FINDING_COLUMNS, rows, console.width))
 
 
-def _short(text: str) -> str:
+def _cell(text: str) -> str:
+    """The beginning of a text, for a table."""
     line = " ".join(text.split())
-    return line if len(line) <= _MOST_TEXT else f"{line[: _MOST_TEXT - 3]}..."
+    return escape(line if len(line) <= _MOST_TEXT else f"{line[: _MOST_TEXT - 3]}...")

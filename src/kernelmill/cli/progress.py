@@ -78,6 +78,10 @@ class ConsoleWatcher(Watcher):
 class PlainWatcher(ConsoleWatcher):
     """One line per attempt."""
 
+    def loading(self, loaded: int, tasks: int) -> None:
+        if loaded == 0:
+            self._print(f"loading {tasks} task{'s' if tasks > 1 else ''}")
+
     def finished(self, attempt: Attempt, champion: bool, totals: Totals) -> None:
         outcome = _outcome(attempt) + (", new best" if champion else "")
         attempts = f"{attempt.task_name} {attempt.number}/{self._budget}"

@@ -13,6 +13,7 @@ from kernelmill.cli.terminal import wide_console
 from kernelmill.report import summarise_campaign, write_page
 from kernelmill.report.comparing import compare_campaigns, comparison_table
 from kernelmill.report.exporting import as_csv, as_markdown, write_text
+from kernelmill.report.record import report_record
 from kernelmill.workspace import Workspace
 
 
@@ -43,7 +44,7 @@ def report_command(
     if csv is not None:
         write_text(as_csv(summary), csv)
     if json:
-        print_json(summary if comparison is None else comparison)
+        print_json(report_record(summary, comparison))
         return
     console = wide_console()
     print_summary(console, summary)

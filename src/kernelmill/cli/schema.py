@@ -21,7 +21,7 @@ from kernelmill.records.errors import UsageError
 from kernelmill.records.task import Task
 from kernelmill.records.verdict import Verdict
 from kernelmill.report.listing import AttemptDetail, CampaignLine
-from kernelmill.report.summary import CampaignSummary
+from kernelmill.report.record import CampaignReport
 
 SCHEMAS: dict[str, Any] = {
     "backend list": list[BackendLine],
@@ -31,7 +31,7 @@ SCHEMAS: dict[str, Any] = {
     "memory explain": Explanation,
     "memory show": MemoryReport,
     "patch": OptimizeReport,
-    "report": CampaignSummary,
+    "report": CampaignReport,
     "show": AttemptDetail,
     "skills list": list[SkillRecord],
     "status": list[CampaignLine],

@@ -58,7 +58,8 @@ def _print_detail(console: Console, detail: AttemptDetail, prompts: bool) -> Non
     for file, text in detail.files.items():
         console.rule(escape(file))
         lexer = Syntax.guess_lexer(file, text)
-        console.print(Syntax(text, lexer, background_color="default", word_wrap=True))
+        # Not wrapped: what is copied from a terminal or a pipe is the source, line by line.
+        console.print(Syntax("", lexer).highlight(text), soft_wrap=True)
 
 
 def _print(console: Console, text: str) -> None:

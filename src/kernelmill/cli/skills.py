@@ -12,7 +12,8 @@ from kernelmill.api import DEFAULT_WORKSPACE
 from kernelmill.cli.json_output import JsonOption, print_json
 from kernelmill.cli.json_records import SkillRecord
 from kernelmill.cli.options import WorkspaceOption
-from kernelmill.cli.terminal import folding_table, wide_console
+from kernelmill.cli.terminal import wide_console
+from kernelmill.report.fitting import Column, fitting_table
 from kernelmill.skills.agent_skill import AGENT_FOLDERS, install_agent_skill
 from kernelmill.skills.distillation import accept_draft, find_draft, find_drafts
 from kernelmill.skills.explanation import explain_attempt
@@ -29,6 +30,20 @@ FolderOption = Annotated[
 ]
 _FLAWED = 1
 _OWN = Path("kernelmill-skills")
+_METHOD_COLUMNS = (
+    Column("method", flexible=True),
+    Column("backends", rank=2, flexible=True),
+    Column("expects", rank=1, flexible=True),
+    Column("title", flexible=True),
+)
+_DRAFT_COLUMNS = (
+    Column("draft", "right"),
+    Column("gain", "right"),
+    Column("seen", "right", 2),
+    Column("tasks", rank=1, flexible=True),
+    Column("where", rank=3, flexible=True),
+    Column("change", flexible=True),
+)
 
 
 @skills_app.command("list")
@@ -48,12 +63,13 @@ def list_skills(
     if json:
         print_json(records)
         return
-    table = folding_table("method", "backends", "expects", "title")
-    table.columns[0].no_wrap = True
-    for one in records:
-        row = (one.name, " ".join(one.backends), ", ".join(one.expects), one.title)
-        table.add_row(*map(escape, row))
-    wide_console().print(table)
+    console = wide_console()
+    rows = [
+        (one.name, " ".join(one.backends), ", ".join(one.expects), one.title) for one in records
+    ]
+    console.print(
+        fitting_table(_METHOD_COLUMNS, [tuple(map(escape, r)) for r in rows], console.width)
+    )
 
 
 @skills_app.command("install")
@@ -111,13 +127,13 @@ def explain_skills(
 @skills_app.command("drafts")
 def list_drafts(workspace: WorkspaceOption = DEFAULT_WORKSPACE) -> None:
     """List changes that made kernels faster and are no method yet."""
-    table = folding_table("draft", "gain", "seen", "tasks", "where", "change")
+    console, rows = wide_console(), []
     with Workspace(workspace) as opened:
         for draft in find_drafts(opened):
             gain, seen, tasks = f"{draft.gain:.2f}x", str(draft.seen), ", ".join(draft.tasks)
             row = (str(draft.attempt), gain, seen, tasks, draft.where, draft.change)
-            table.add_row(*map(escape, row))
-    wide_console().print(table)
+            rows.append(tuple(map(escape, row)))
+    console.print(fitting_table(_DRAFT_COLUMNS, rows, console.width))
 
 
 @skills_app.command("accept")

@@ -91,7 +91,7 @@ def screen_tasks(
     unusable = 0
     with console.status("screening") as status:
         for name, screening, reason in api.screen_suite(
-            suite, scale=scale, progress=lambda name: status.update(f"screening {name}")
+            suite, scale=scale, progress=lambda name: status.update(f"screening {escape(name)}")
         ):
             if screening is None:
                 unusable += 1
@@ -155,7 +155,7 @@ def _append(path: Path, screening: Screening, first: bool) -> None:
 
 
 def _description(task: Task) -> Table:
-    table = folding_table("field", "value", title=task.id, show_header=False)
+    table = folding_table("field", "value", title=escape(task.id), show_header=False)
     rows = {
         "family": task.family,
         "inputs": ", ".join(map(str, task.shown.tensors)),
@@ -172,5 +172,5 @@ def _description(task: Task) -> Table:
         "digest": task.digest,
     }
     for field, value in rows.items():
-        table.add_row(field, value)
+        table.add_row(field, escape(value))
     return table

@@ -90,11 +90,11 @@ def verify_command(
             rounds=rounds,
             compiled=compiled,
             allow_unsandboxed=allow_unsandboxed,
-            progress=lambda name: status.update(f"judging the example for {name}"),
+            progress=lambda name: status.update(f"judging the example for {escape(name)}"),
         )
 
     done: list[Verdict] = []
-    with console.status(f"judging {candidate or 'the examples'}") as status:
+    with console.status(f"judging {escape(str(candidate or 'the examples'))}") as status:
         for verdict in verdicts():
             done.append(verdict)
             if json is not None:
@@ -115,7 +115,7 @@ def _append(path: Path, verdict: Verdict, first: bool) -> None:
 
 
 def _print_refusal(console: Console, verdict: Verdict) -> None:
-    console.print(f"[red]refused[/red] {verdict.task} at {verdict.gate}")
+    console.print(f"[red]refused[/red] {escape(verdict.task)} at {verdict.gate}")
     for feedback in verdict.feedback:
         console.print(escape(feedback.text()), highlight=False, soft_wrap=True)
 

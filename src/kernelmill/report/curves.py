@@ -4,7 +4,8 @@ import itertools
 import math
 import statistics
 from collections.abc import Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from kernelmill.records.attempt import AttemptOutcome, State
 from kernelmill.records.campaign import Campaign, CampaignSettings
@@ -13,14 +14,14 @@ from kernelmill.workspace import Workspace
 THRESHOLDS = (0.0, 0.5, 0.8, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0)
 
 
-class CurvePoint(NamedTuple):
+class CurvePoint(msgspec.Struct, frozen=True):
     x: float
     y: float
     spread: float = 0.0
     """Standard error over seeds; 0 for a single campaign."""
 
 
-class Curve(NamedTuple):
+class Curve(msgspec.Struct, frozen=True):
     name: str
     points: tuple[CurvePoint, ...]
 
@@ -53,12 +54,15 @@ def learning_curves(outcomes: Sequence[AttemptOutcome], tasks: int) -> tuple[Cur
 
 
 def fast_p(ratios: Sequence[float], tasks: int) -> Curve:
-    """The share of all tasks with a correct kernel that is faster than p times the baseline."""
-    count = max(1, tasks)
-    return Curve(
-        "fast_p",
-        tuple(CurvePoint(p, sum(ratio > p for ratio in ratios) / count) for p in THRESHOLDS),
-    )
+    """The share of all tasks with a correct kernel that is faster than p times the baseline.
+
+    A step at each ratio, up to the last threshold, so that every p has its exact share.
+    """
+    count, last = max(1, tasks), THRESHOLDS[-1]
+    points = [CurvePoint(0.0, len(ratios) / count)]
+    for left, ratio in enumerate(sorted(ratio for ratio in ratios if ratio < last), start=1):
+        points += [CurvePoint(ratio, points[-1].y), CurvePoint(ratio, (len(ratios) - left) / count)]
+    return Curve("fast_p", (*points, CurvePoint(last, points[-1].y)))
 
 
 def mean_curve(name: str, curves: Sequence[Curve]) -> Curve:
@@ -72,7 +76,7 @@ def mean_curve(name: str, curves: Sequence[Curve]) -> Curve:
     return Curve(name, tuple(points))
 
 
-class LearningCurves(NamedTuple):
+class LearningCurves(msgspec.Struct, frozen=True):
     solved: tuple[Curve, ...]
     speedup: tuple[Curve, ...]
 

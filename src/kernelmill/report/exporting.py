@@ -2,13 +2,15 @@
 
 import csv
 import io
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from kernelmill.records.errors import UsageError
 from kernelmill.records.verdict import Interval
+from kernelmill.report.curves import THRESHOLDS, Curve
 from kernelmill.report.spending import dollars
-from kernelmill.report.summary import CampaignSummary, TaskSummary
-from kernelmill.report.tables import baseline_of, conclusion
+from kernelmill.report.summary import CampaignSummary, FamilySummary, TaskSummary
+from kernelmill.report.tables import baseline_of, conclusion, minute
 
 _FIELDS = (
     "task", "family", "inputs", "verdict", "attempts", "solved_at", "kernel_ms", "baseline_ms",
@@ -66,35 +68,54 @@ def as_markdown(summary: CampaignSummary) -> str:
         "",
         f"Generator {_cell(settings.generator)}, strategy {_cell(settings.strategy)}, backend "
         f"{settings.backend}, {settings.budget} attempts per task, numerics {settings.numerics}, "
-        f"seed {settings.seed}; begun {summary.campaign.made_at}.",
+        f"seed {settings.seed}; begun {minute(summary.campaign.made_at)}.",
         "",
         *(f"- {_cell(line)}" for line in conclusion(summary).splitlines()),
+        *_tails(summary, baseline),
         "",
-        f"| task | family | verdict | kernel ms | over {baseline} | over torch.compile | cost "
-        "| why |",
-        "|---|---|---|---:|---:|---:|---:|---|",
+        f"| task | family | verdict | attempts | kernel ms | over {baseline} | over torch.compile "
+        "| cost | best | why |",
+        "|---|---|---|---:|---:|---:|---:|---:|---:|---|",
         *(_markdown_row(task) for task in summary.tasks),
         "",
     ]
+    if summary.latencies:
+        shares = ((curve.name, *_shares(curve)) for curve in summary.fast_p)
+        lines += _table(("fast_p", *(f"p = {p:g}" for p in THRESHOLDS)), shares)
     if summary.families:
-        lines += [
-            f"| family | tasks | solved | faster | geomean over {baseline} | median |",
-            "|---|---:|---:|---:|---:|---:|",
-        ]
-        for one in summary.families:
-            ratios = one.over_baseline
-            figures = (
-                ("", "")
-                if ratios is None
-                else (
-                    f"{ratios.geometric_mean:.2f}x",
-                    f"{ratios.median:.2f}x",
-                )
-            )
-            cells = (one.family, one.tasks, one.solved, one.faster, *figures)
-            lines.append(f"| {' | '.join(map(str, cells))} |")
-        lines.append("")
+        heads = ("family", "tasks", "solved", "faster", f"geomean over {baseline}", "median")
+        lines += _table(heads, map(_family_cells, summary.families))
     return "\n".join(lines)
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    """Names in the first column, figures in the others."""
+    return [
+        f"| {' | '.join(heads)} |",
+        f"|---{'|---:' * (len(heads) - 1)}|",
+        *(f"| {' | '.join(map(str, row))} |" for row in rows),
+        "",
+    ]
+
+
+def _shares(curve: Curve) -> Iterator[str]:
+    """At each threshold, what the last step up to it has left."""
+    for p in THRESHOLDS:
+        yield f"{[point.y for point in curve.points if point.x <= p][-1]:.0%}"
+
+
+def _family_cells(family: FamilySummary) -> tuple[object, ...]:
+    ratios = family.over_baseline
+    mean = "" if ratios is None else f"{ratios.geometric_mean:.2f}x"
+    median = "" if ratios is None else f"{ratios.median:.2f}x"
+    return (family.family, family.tasks, family.solved, family.faster, mean, median)
+
+
+def _tails(summary: CampaignSummary, baseline: str) -> Iterator[str]:
+    for name, ratios in ((baseline, summary.over_baseline), ("compile", summary.over_compile)):
+        if ratios is not None:
+            low, high = f"{ratios.low:.2f}x", f"{ratios.high:.2f}x"
+            yield f"- tails over {name}: a tenth at most {low}, a tenth at least {high}"
 
 
 def _markdown_row(task: TaskSummary) -> str:
@@ -104,10 +125,12 @@ def _markdown_row(task: TaskSummary) -> str:
         task.name,
         task.family,
         task.outcome,
+        str(task.attempts),
         "" if latency is None else f"{latency.candidate_ms:.3f}",
         "" if latency is None else str(latency.over_baseline),
         "" if latency is None or latency.over_compile is None else str(latency.over_compile),
         dollars(cost) if task.effort is not None else "",
+        "" if task.champion is None else f"#{task.champion}",
         reason_of(task),
     )
     return f"| {' | '.join(map(_cell, cells))} |"

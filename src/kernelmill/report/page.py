@@ -9,7 +9,7 @@ from kernelmill.report import plots, spending
 from kernelmill.report.comparing import CampaignComparison
 from kernelmill.report.exporting import reason_of, write_text
 from kernelmill.report.summary import CampaignSummary
-from kernelmill.report.tables import baseline_of, conclusion, ratio_cell
+from kernelmill.report.tables import baseline_of, conclusion, minute, ratio_cell
 
 _TEMPLATE = "report.html.j2"
 
@@ -33,6 +33,7 @@ def render(summary: CampaignSummary, comparison: CampaignComparison | None = Non
         plots=plots,
         comparison=comparison,
         reason_of=reason_of,
+        minute=minute,
         spending=spending,
         version=__version__,
     )

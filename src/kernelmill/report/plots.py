@@ -8,7 +8,7 @@ from markupsafe import Markup, escape
 
 from kernelmill.records.attempt import Attempt
 from kernelmill.records.calibration import Prediction
-from kernelmill.report.curves import Curve, CurvePoint
+from kernelmill.report.curves import THRESHOLDS, Curve, CurvePoint
 from kernelmill.report.summary import CampaignSummary, Improvement
 
 _WIDTH, _HEIGHT = 640, 260
@@ -55,7 +55,8 @@ def speedup_plot(summary: CampaignSummary) -> Markup:
     for power in range(low, high + 1):
         x = frame.x((power - low) / (high - low) * _BARS)
         parts.append(_text(x, _HEIGHT - 18, f"{2.0**power:g}x", "middle"))
-    parts.append(_text(4, frame.y(frame.y_end) - 6, f"{max(counts)} tasks"))
+    most = max(counts)
+    parts.append(_text(4, frame.y(frame.y_end) - 6, f"{most} task{'s' if most > 1 else ''}"))
     return _svg(_WIDTH, _HEIGHT, parts)
 
 
@@ -82,7 +83,8 @@ def curves_plot(
 ) -> Markup:
     """Curves in one frame, the first one in the strongest colour, with bands of their spread.
 
-    Speedups (`x`) are drawn around 1, shares (`%`) from 0 to 1, anything else from 0.
+    Along the x axis are attempts, or the thresholds of fast_p on a logarithmic scale. Speedups
+    (`x`) are drawn around 1, shares (`%`) from 0 to 1, anything else from 0.
     """
     points = [point for curve in curves for point in curve.points]
     if len(points) < 2:
@@ -94,7 +96,7 @@ def curves_plot(
     for value in _ticks(low, high):
         text = f"{value:.0%}" if unit == "%" else f"{value:g}{unit}"
         parts.append(_text(_MARGIN - 4, frame.y(value) + 4, text, "end"))
-    marks = [point.x for point in curves[0].points] if log else _ticks(0, end)
+    marks = list(THRESHOLDS) if log else [tick for tick in _ticks(0, end) if tick.is_integer()]
     for value in marks:
         parts.append(_text(frame.x(_scaled(value, log)), _HEIGHT - 20, f"{value:g}", "middle"))
     for number, curve in enumerate(curves):

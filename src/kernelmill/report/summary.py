@@ -3,9 +3,9 @@
 import itertools
 import statistics
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from kernelmill.records.attempt import Attempt, AttemptOutcome, State, VerdictKind
 from kernelmill.records.campaign import (
@@ -73,7 +73,7 @@ class TaskSummary(msgspec.Struct, frozen=True):
         return "unsolved" if self.attempts else "not tried"
 
 
-class Speedups(NamedTuple):
+class Speedups(msgspec.Struct, frozen=True):
     """Ratios of several champions to one baseline."""
 
     tasks: int
@@ -102,7 +102,7 @@ class Speedups(NamedTuple):
         return f"geomean {self.geometric_mean:.2f}x, median {self.median:.2f}x"
 
 
-class FamilySummary(NamedTuple):
+class FamilySummary(msgspec.Struct, frozen=True):
     """The tasks of one family."""
 
     family: str
@@ -150,9 +150,9 @@ class CampaignSummary(msgspec.Struct, frozen=True):
         compiled = [latency.over_compile for latency in self.latencies]
         ratios = [interval.ratio for interval in compiled if interval is not None]
         name = next((latency.baseline for latency in self.latencies), "baseline")
-        curves = [fast_p(baseline, count)._replace(name=f"over {name}")]
+        curves = [replace(fast_p(baseline, count), name=f"over {name}")]
         if ratios:
-            curves.append(fast_p(ratios, count)._replace(name="over torch.compile"))
+            curves.append(replace(fast_p(ratios, count), name="over torch.compile"))
         return tuple(curves)
 
     @property
@@ -194,7 +194,7 @@ def summarise_campaign(workspace: Workspace, campaign: Campaign) -> CampaignSumm
     }
     efforts = workspace.efforts(campaign)
     tasks = tuple(
-        msgspec.structs.replace(
+        replace(
             _task_summary(workspace, entry, outcomes.get(entry.task or -1, [])),
             effort=efforts.get(entry.task or -1),
             failures=_failures(workspace, campaign, entry),

@@ -1,5 +1,6 @@
 """The figures of a campaign as text and tables for a terminal."""
 
+import datetime
 from collections.abc import Sequence
 
 from rich.markup import escape
@@ -104,6 +105,15 @@ def circumstances(evidence: Evidence, latencies: Sequence[Latency]) -> str:
         f"{where}, {evidence.threads} threads, torch {evidence.versions['torch']}, {build}, "
         f"isolation {evidence.isolation}; ratios with {CONFIDENCE:.0%} intervals"
     )
+
+
+def minute(moment: str) -> str:
+    """A stored moment as people read it."""
+    try:
+        at = datetime.datetime.fromisoformat(moment).astimezone(datetime.UTC)
+    except ValueError:
+        return moment
+    return f"{at:%Y-%m-%d %H:%M} UTC"
 
 
 def money(totals: Totals) -> str:

@@ -36,7 +36,8 @@ def adapted(path: Path, source: str, tree: ast.Module) -> str:
         defined["get_inputs"] = defined[_GROUPS]
     if "Model" not in defined and "get_inputs" in defined:
         function = _reference_function(path, list(defined.values()))
-        added += _rendered("function", function=function.name, parameters=_parameters(function))
+        parameters = _parameters(path, function)
+        added += _rendered("function", function=function.name, **parameters._asdict())
         defined["Model"] = function
     if "get_init_inputs" not in defined and "Model" in defined:
         added += _rendered("no_init_inputs")
@@ -73,11 +74,29 @@ def _reference_function(
     )
 
 
-def _parameters(function: ast.FunctionDef) -> str:
-    arguments = function.args
-    if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
-        return "*inputs"
-    return ", ".join(argument.arg for argument in (*arguments.posonlyargs, *arguments.args))
+class _Parameters(NamedTuple):
+    """How `forward` declares its parameters, with their defaults, and passes them on."""
+
+    declared: str
+    passed: str
+
+
+def _parameters(path: Path, function: ast.FunctionDef) -> _Parameters:
+    given = function.args
+    by_name = zip(given.kwonlyargs, given.kw_defaults, strict=True)
+    if needed := [argument.arg for argument, default in by_name if default is None]:
+        raise TaskError(
+            f"{path}: {function.name} takes {', '.join(needed)} by name only: give it a default, "
+            "or take it by position"
+        )
+    if given.vararg:
+        return _Parameters("*inputs", "*inputs")
+    names = [argument.arg for argument in (*given.posonlyargs, *given.args)]
+    declared = ast.arguments(
+        posonlyargs=[], args=[ast.arg(name) for name in names], kwonlyargs=[], kw_defaults=[],
+        defaults=given.defaults,
+    )  # fmt: skip
+    return _Parameters(ast.unparse(declared), ", ".join(names))
 
 
 class _Case(NamedTuple):

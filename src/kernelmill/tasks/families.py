@@ -53,6 +53,6 @@ def family_of_signature(signature: tuple[str, ...]) -> str:
         if any(name.startswith(operator) for name in names for operator in operators)
     ]
     heavy = any(name in _HEAVY for name in names)
-    if heavy and len(found) > 1:
+    if heavy and len(found) > 1 and found[0] != "attention":
         return "attention" if "_softmax" in names and names.count("bmm") else "fused"
     return found[0] if found else "pointwise"

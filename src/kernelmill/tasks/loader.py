@@ -5,6 +5,7 @@ Nothing is executed here; a task file is as untrusted as a candidate.
 
 import ast
 import re
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -126,8 +127,12 @@ def _load_checkout(scheme: str, path: Path) -> Suite:
 
 def _load_folder(folder: Path, suite: str) -> Suite:
     tasks, skipped = [], []
-    for path in _python_files(folder):
-        name, is_broken = f"{suite}/{path.stem}", True
+    paths = _python_files(folder)
+    stems = Counter(path.stem for path in paths)
+    for path in paths:
+        # Files of the same name in several folders are told apart by their folders.
+        inner = path.relative_to(folder).with_suffix("") if stems[path.stem] > 1 else path.stem
+        name, is_broken = f"{suite}/{inner}", True
         try:
             is_broken = re.search(_PART_OF_A_TASK, _text(path), re.MULTILINE) is not None
             if not is_broken:

@@ -209,12 +209,21 @@ def _in_order(given: Any, function: str, called: Any) -> list[Any]:
             "or a dict of arguments by name"
         )
     try:
-        bound = inspect.signature(called).bind(**given)
+        signature = inspect.signature(called)
+        bound = signature.bind(**given)
     except TypeError as error:
         raise UnusableTask(f"{function}() returns a dict that does not fit: {error}") from error
+    parameters = list(signature.parameters.values())
+    last = max((n for n, one in enumerate(parameters) if one.name in bound.arguments), default=0)
+    for parameter in parameters[:last]:  # by position, an argument needs all those before it
+        if parameter.default is not parameter.empty:
+            bound.arguments.setdefault(parameter.name, parameter.default)
     if bound.kwargs:
         names = ", ".join(bound.kwargs)
-        raise UnusableTask(f"arguments must be possible by position, and {names} is not")
+        raise UnusableTask(
+            f"{function}() gives {names} by name, and a kernel's arguments come by position: "
+            f"take {names} by position, too"
+        )
     return list(bound.args)
 
 

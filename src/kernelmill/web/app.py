@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from msgspec.structs import replace
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -210,7 +211,7 @@ def _compare(request: Request, workspace: Workspace) -> PageValues:
         for row in reading.rows(workspace, "ratios", campaign=campaign.id):
             rows.setdefault(row["name"], [None] * len(campaigns))[index] = row["ratio"]
     named = [
-        [curve._replace(name=f"campaign {one.id}: {curve.name}") for curve in part[:1]]
+        [replace(curve, name=f"campaign {one.id}: {curve.name}") for curve in part[:1]]
         for one, parts in zip(campaigns, curves, strict=True)
         for part in (parts.solved, parts.speedup)
     ]

@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from kernelmill.records.errors import WorkspaceError
+from kernelmill.records.text import clean_line
 from kernelmill.storage.packing import items_in, with_keys
 from kernelmill.workspace.owners import locked
 from kernelmill.workspace.sql import migrations
@@ -15,6 +16,8 @@ FILE = "kernelmill.db"
 _LOCK = "migrating.lock"
 _APPLICATION = 0x4B4D494C
 _BUSY_SECONDS = 60.0
+_UNREADABLE = "Could not decode"
+"""How SQLite's error begins where a text in the database is none."""
 
 Transaction = sqlite3.Connection
 """A connection inside of a transaction that the caller began and will end."""
@@ -119,6 +122,8 @@ def clear_errors() -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
+        if str(error).startswith(_UNREADABLE):
+            raise damaged(str(error)) from error
         raise WorkspaceError(f"the workspace cannot be used: {error}") from error
     except sqlite3.DatabaseError as error:
         if type(error) is not sqlite3.DatabaseError:
@@ -128,8 +133,8 @@ def clear_errors() -> Iterator[None]:
 
 def damaged(problem: str) -> WorkspaceError:
     return WorkspaceError(
-        f"the database of the workspace is damaged: {problem}. Restore a copy, or save what is "
-        f"left: sqlite3 {FILE} .recover | sqlite3 recovered.db"
+        f"the database of the workspace is damaged: {clean_line(problem)}. Restore a copy, or save "
+        f"what is left: sqlite3 {FILE} .recover | sqlite3 recovered.db"
     )
 
 
