@@ -25,6 +25,14 @@ def test_no_foreign_time_is_no_refusal(kernel: float, baseline: float) -> None:
     assert foreign_compute(Profile(20, kernel, 0.0, 0.0), baseline) is None
 
 
+@pytest.mark.parametrize(("kernel", "framework", "idle"), [(0.02, 0.9, True), (0.1, 0.9, False)])
+def test_a_kernel_has_to_work_beside_the_framework(
+    kernel: float, framework: float, idle: bool
+) -> None:
+    refusal = foreign_compute(Profile(96, kernel, 0.0, 0.0, framework), 1.0)
+    assert (refusal is not None) == idle
+
+
 @given(milliseconds, milliseconds)
 def test_foreign_time_like_the_baselines_is_refused(baseline: float, kernel: float) -> None:
     """However much the kernel itself computes, and however short a call is."""

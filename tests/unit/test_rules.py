@@ -41,6 +41,12 @@ PYTHON = {
     "ctypes.pythonapi": "ctypes",
     "ctypes.memmove(0, 0, 0)": "ctypes",
     "().__class__.__subclasses__()": "internals",
+    "f = _lib._FuncPtr": "internals",
+    "f = _lib._handle": "internals",
+    "_lib.run.errcheck = print": "internals",
+    "_lib.run.restype = nn.ReLU()": "indirect-call",
+    "_lib.run(b'12345678')": "state",
+    "x = max([1], key=print)": "indirect-call",
 }
 
 

@@ -64,12 +64,26 @@ class OutputTensor(msgspec.Struct):
         last = sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
         return (last + 1) * item_size(self.dtype)
 
+    @property
+    def overlaps_itself(self) -> bool:
+        """Whether two of its elements may be one place in memory, as in an expanded tensor."""
+        if 0 in self.shape:
+            return False
+        reach = 1
+        for stride, size in sorted(zip(self.strides, self.shape, strict=True)):
+            if size > 1 and stride < reach:
+                return True
+            reach += (size - 1) * stride
+        return False
+
 
 class TrialDone(msgspec.Struct):
     outputs: Node
     tensors: list[OutputTensor]
     inputs_at: ReportedAddress
     framework_calls: list[str]
+    spoiled: bool = False
+    """Whether memory of the model that an earlier call had changed was changed once more."""
 
 
 class RingRequest(msgspec.Struct):
@@ -83,6 +97,10 @@ class RingRequest(msgspec.Struct):
     """Indices of the state that all slots share."""
     parameters: dict[str, int] = {}
     """Indices within a slot of the parameters that it has to itself."""
+    buffers: dict[str, int] = {}
+    """The same of buffers."""
+    updated: list[str] = []
+    """Those of the buffers that a call may change, in a copy of its own."""
 
 
 class WarmUpRequest(msgspec.Struct):
@@ -116,3 +134,7 @@ class CaseMade(msgspec.Struct):
     """Whether the reference could be computed in float64."""
     conditioning: list[Conditioning]
     """Of every output."""
+    overlapping: list[int] = []
+    """Outputs that the reference itself returns expanded."""
+    updated: list[str] = []
+    """Buffers that the call changes."""

@@ -80,6 +80,8 @@ _DECORATORS = frozenset(
     "staticmethod property torch.no_grad() torch.inference_mode() torch.no_grad".split()
 )
 _BASES = frozenset("nn.Module torch.nn.Module ctypes.Structure".split())
+_SIGNATURE = frozenset({"argtypes", "restype"})
+"""What may be said of a library's function."""
 _IN_THE_KERNEL = "compute it in the kernel"
 _PLAINLY = "model.py allocates outputs and calls the kernel: write it plainly"
 
@@ -247,6 +249,11 @@ class _Checker:
         elif isinstance(node, ast.With | ast.AsyncWith | ast.Lambda | ast.AsyncFunctionDef):
             unneeded = type(node).__name__.lower()
             yield self._finding("unneeded", node, f"uses {unneeded}", _PLAINLY)
+        elif isinstance(node, ast.Assign) and not _is_type(node.value):
+            for target in node.targets:
+                if isinstance(target, ast.Attribute) and target.attr == "restype":
+                    instead = "name a type of ctypes: anything else is called with the result"
+                    yield self._finding("indirect-call", node, f"sets {spelled(target)}", instead)
         elif isinstance(node, ast.ClassDef):
             yield from self._class(node)
         elif isinstance(node, ast.FunctionDef):
@@ -282,6 +289,9 @@ class _Checker:
                 yield self._finding("forbidden-name", node, f"uses {node.id}", _PLAINLY)
         elif isinstance(node, ast.Attribute):
             yield from self._attribute(node)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, bytes):
+            instead = "pass tensors, numbers and structures: a kernel could write into the bytes"
+            yield self._finding("state", node, "has bytes", instead)
         elif isinstance(node, ast.Call):
             yield from self._call(node)
         elif (
@@ -300,6 +310,12 @@ class _Checker:
             yield self._finding("internals", node, f"reaches for {name}", _PLAINLY)
         elif module is not None:
             yield from self._module_attribute(node, module)
+        elif name.startswith("_") and is_library(node.value, self._libraries):
+            yield self._finding("internals", node, f"reaches for {spelled(node)}", _PLAINLY)
+        elif root_name(node.value) in self._libraries | self._aliases and (
+            isinstance(node.ctx, ast.Store) and name not in _SIGNATURE
+        ):
+            yield self._finding("internals", node, f"sets {spelled(node)}", _PLAINLY)
         elif not self._is_own(node) and name not in self._allowed_attributes(node):
             instead = f"{_IN_THE_KERNEL}, or {_PLAINLY}"
             yield self._finding("framework-compute", node, f"uses .{name}", instead)
@@ -344,6 +360,8 @@ class _Checker:
 
     def _call(self, node: ast.Call) -> Iterator[RuleFinding]:
         function, called = node.func, spelled(node.func)
+        if any(keyword.arg == "key" for keyword in node.keywords):
+            yield self._finding("indirect-call", node, f"gives {called} a key", _PLAINLY)
         if called in ("ctypes.CDLL", "CDLL"):
             if not self._loads_own_library(node):
                 instead = 'load str(pathlib.Path(__file__).with_name("kernel.so"))'
@@ -394,8 +412,16 @@ class _Checker:
 
     def _is_signature(self, node: ast.AST) -> bool:
         """Whether it is the type of a library's function, wherever that is declared."""
-        signature = isinstance(node, ast.Attribute) and node.attr in ("argtypes", "restype")
+        signature = isinstance(node, ast.Attribute) and node.attr in _SIGNATURE
         return signature and root_name(node) in self._libraries | self._aliases
+
+
+def _is_type(node: ast.expr) -> bool:
+    """Whether it is None, a type of ctypes, or a pointer to one."""
+    name = spelled(node).removeprefix("ctypes.")
+    if name.startswith("POINTER("):
+        return name.removeprefix("POINTER(ctypes.").removeprefix("POINTER(")[:-1] in _CTYPES
+    return name == "None" or name in _CTYPES
 
 
 def _state_change(node: ast.AST, local: set[str]) -> str:

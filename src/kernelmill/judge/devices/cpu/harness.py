@@ -8,7 +8,7 @@ from kernelmill.backends.base import Built
 from kernelmill.judge.cases import HostCase, HostCaseSet
 from kernelmill.judge.correctness import Correctness, check_correctness
 from kernelmill.judge.devices.cpu.code_identity import KnownCode
-from kernelmill.judge.devices.cpu.interleaved import InterleavedTiming, TimedCandidate
+from kernelmill.judge.devices.cpu.interleaved import InterleavedTiming, TimedCandidate, TimedInputs
 from kernelmill.judge.devices.cpu.peak_memory import peak_bytes
 from kernelmill.judge.devices.cpu.profiling import Sampler
 from kernelmill.judge.devices.cpu.roofline import cpu_floor
@@ -115,7 +115,7 @@ class CpuHarness(Harness[CandidateTemplate]):
         timing = InterleavedTiming(
             TimedCandidate(runner, outputs),
             self.baselines(compiled),
-            self.ring,
+            TimedInputs(self.ring, self.task.buffers, self.cases.unlike_timed),
             Sampler(self.known_code(), built.artefacts),
             self._settings,
         )
@@ -184,12 +184,12 @@ class CpuHarness(Harness[CandidateTemplate]):
         )
         slots = max(1, min(wanted, fitting))
         self.cases.hold_out(self.task, InputRing.cases_needed(slots))
-        return InputRing(self.cases.held_out, slots, self.task.buffers)
+        return InputRing(self.cases.held_out, slots)
 
     def _eager_nanoseconds(self) -> int:
         """Time that eager takes for a call."""
-        ring = InputRing(self.cases.held_out, 1, self.task.buffers)
-        self.eager.attach(ring.request(), ring.file, _SECONDS)
+        ring = InputRing(self.cases.held_out, 1)
+        self.eager.attach(ring.request(self.task.buffers), ring.file, _SECONDS)
         self.eager.sandbox.stop()
         self.eager.batch(1, _SECONDS)
         took = min(self.eager.batch(1, _SECONDS).nanoseconds for _ in range(3))

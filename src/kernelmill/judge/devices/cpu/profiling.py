@@ -21,6 +21,9 @@ _ENOUGH_LOOKS = 12
 """Number of computing threads that decide where the time goes, if none was in foreign code."""
 _ENOUGH_DOUBTFUL_LOOKS = 48
 """Number that decides if some were."""
+_MUCH = 4
+_ENOUGH_IDLE_LOOKS = 96
+"""Number that decides if the framework's allowed calls take so many times the kernel's time."""
 _ENOUGH_SAMPLES = 24
 """Number of threads of any kind that does: a kernel may spend its time in memcpy."""
 _UNSEEN = 3.0
@@ -28,7 +31,7 @@ _UNSEEN = 3.0
 _CONFIDENCE = 1.64
 _PROCESS_CLOCK = 2
 
-CodeOwner = Literal["kernel", "foreign", "neutral"]
+CodeOwner = Literal["kernel", "foreign", "framework", "neutral"]
 
 
 class _ThreadState(NamedTuple):
@@ -68,6 +71,8 @@ class Sampler:
         accepted anyway. The latter decides on calls of microseconds, whose time is spent in
         Python: foreign time cannot exceed the processor time that was measured.
         """
+        if self._found["framework"] > _MUCH * self._found["kernel"]:
+            return self._found.total() >= _ENOUGH_IDLE_LOOKS
         if self._found["foreign"]:
             return self.looks >= _ENOUGH_DOUBTFUL_LOOKS
         if self.looks >= _ENOUGH_LOOKS or self._found.total() >= _ENOUGH_SAMPLES:
@@ -120,6 +125,7 @@ class Sampler:
         return Profile(
             looks=self.looks,
             kernel=self._found["kernel"] / total,
+            framework=self._found["framework"] / total,
             foreign=foreign,
             foreign_ms=foreign * self._milliseconds_per_call,
         )
@@ -139,8 +145,10 @@ class Sampler:
         region = next((r for r in regions if r.start <= address < r.end), None)
         if region is None or not is_page_of_its_file(process.pid, address):
             return "foreign"
-        if self._known.is_neutral(region, address):
+        if self._known.is_neutral(region):
             return "neutral"
+        if self._known.is_framework_call(region, address):
+            return "framework"
         return "kernel" if self._is_kernel(process, region) else "foreign"
 
     def _is_kernel(self, process: ConfinedProcess, region: MemoryRegion) -> bool:
