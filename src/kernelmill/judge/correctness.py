@@ -43,13 +43,10 @@ class TrialRefused(Exception):
         self.feedback = Feedback(Gate.CORRECTNESS, kind, summary, evidence, hint)
         super().__init__(summary)
 
-    def after_spoiling(self) -> "TrialRefused":
-        """The same, where what an earlier call had left in the model has been overwritten."""
+    def explained(self, evidence: str, hint: str) -> "TrialRefused":
+        """The same, with what was special about the trial; `hint` where there is no other."""
         said = self.feedback
-        kept = "what an earlier call had left in tensors or structures of the model is overwritten"
-        evidence = (*said.evidence, kept)
-        hint = said.hint or "keep nothing between calls: a call may find anything in such memory"
-        return TrialRefused(said.kind, said.summary, evidence, hint)
+        return TrialRefused(said.kind, said.summary, (*said.evidence, evidence), said.hint or hint)
 
 
 def aliasing_refusal() -> TrialRefused:

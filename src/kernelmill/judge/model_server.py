@@ -104,6 +104,8 @@ class ModelServer(Server, ABC):
         given = self._bind(message, request, request.state, writable=every)
         inputs = restore_value(request.inputs, given.tensors)
         self._poison(request.poison)
+        if request.threads:
+            torch.set_num_threads(request.threads)
         self.before_trial()
         calls = OperatorLog()
         with calls if request.watched else nullcontext():

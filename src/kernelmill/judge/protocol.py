@@ -40,6 +40,8 @@ class TrialRequest(msgspec.Struct):
     state: dict[str, int]
     poison: list[tuple[str, tuple[int, ...]]]
     """Types and shapes of the memory to fill with rubbish and free before the call."""
+    threads: int = 0
+    """Number of threads to compute with from now on; 0 leaves it as it is."""
     watched: bool = True
     """Whether to log the framework operators called, which a compiled model does not allow."""
 

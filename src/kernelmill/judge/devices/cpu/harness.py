@@ -3,10 +3,16 @@
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import cycle
 
 from kernelmill.backends.base import Built
 from kernelmill.judge.cases import HostCase, HostCaseSet
-from kernelmill.judge.correctness import Correctness, check_correctness
+from kernelmill.judge.correctness import (
+    Correctness,
+    TrialRefused,
+    TrialResult,
+    check_correctness,
+)
 from kernelmill.judge.devices.cpu.code_identity import KnownCode
 from kernelmill.judge.devices.cpu.interleaved import InterleavedTiming, TimedCandidate, TimedInputs
 from kernelmill.judge.devices.cpu.peak_memory import peak_bytes
@@ -96,10 +102,23 @@ class CpuHarness(Harness[CandidateTemplate]):
         return self._check(runner, self.cases.held_out[:1])
 
     def _check(self, template: CandidateTemplate, cases: list[HostCase]) -> Correctness:
-        """Run all trials in one process, as a user's program would."""
-        seconds = self._settings.seconds
+        """Run all trials in one process, as a user's program would, with several numbers of
+        threads, which are a user's choice."""
+        own, seconds = self._settings.threads, self._settings.seconds
+        numbers = cycle((own, 1 if own > 1 else 2, own, own + 1))
+
+        def run(case: HostCase) -> TrialResult:
+            threads = next(numbers)
+            try:
+                return run_trial(runner, case, seconds, threads)
+            except TrialRefused as refused:
+                if threads == own:
+                    raise
+                said = f"OpenMP has {threads} threads in this trial and {own} in others"
+                raise refused.explained(said, hint="") from None
+
         with template.fork() as runner:
-            return check_correctness(cases, lambda case: run_trial(runner, case, seconds))
+            return check_correctness(cases, run)
 
     def prepare(self, compiled: bool) -> None:
         self.baselines(compiled)

@@ -20,19 +20,23 @@ from kernelmill.judge.protocol import TrialDone
 from kernelmill.judge.runner_handle import RunnerHandle
 from kernelmill.records.task import TensorSpec
 
+_SPOILED = "what an earlier call had left in tensors or structures of the model is overwritten"
+_KEEP_NOTHING = "keep nothing between calls: a call may find anything in such memory"
 
-def run_trial(runner: RunnerHandle, case: HostCase, seconds: float) -> TrialResult:
+
+def run_trial(runner: RunnerHandle, case: HostCase, seconds: float, threads: int) -> TrialResult:
     """Call the candidate once and check its outputs, and that its inputs are as they were.
 
     Raises TrialRefused, SandboxFailure or RunnerRaised.
     """
     specs = case.output_specs
-    body = trial_body(case, poison=[(spec.dtype, spec.shape) for spec in specs])
+    poison = [(spec.dtype, spec.shape) for spec in specs]
+    body = trial_body(case, poison=poison, threads=threads)
     done = runner.trial(body, case.given.file, seconds)
     try:
         return _checked(runner, done, case, specs)
     except TrialRefused as refused:
-        raise refused.after_spoiling() if done.spoiled else refused from None
+        raise refused.explained(_SPOILED, _KEEP_NOTHING) if done.spoiled else refused from None
 
 
 def _checked(
