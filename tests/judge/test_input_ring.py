@@ -19,7 +19,7 @@ def case(value: float) -> HostCase:
         given.array(index)[...] = value + index
     variant, state = Variant({}, Node(tensor=0), (), hidden=False), {"weight": 1, "table": 2}
     node = Node(items=(Node(tensor=0),))
-    return HostCase(variant, "plain", 0, given, node, state, node, [], (), ("table",))
+    return HostCase(variant, "plain", 0, given, node, state, node, [], ((4, 1),), (), ("table",))
 
 
 def make_cases() -> list[HostCase]:

@@ -25,11 +25,13 @@ def test_no_foreign_time_is_no_refusal(kernel: float, baseline: float) -> None:
     assert foreign_compute(Profile(20, kernel, 0.0, 0.0), baseline) is None
 
 
-@pytest.mark.parametrize(("kernel", "framework", "idle"), [(0.02, 0.9, True), (0.1, 0.9, False)])
+@pytest.mark.parametrize(
+    ("kernel", "milliseconds", "idle"), [(0.02, 0.5, True), (0.1, 0.5, False), (0.02, 0.01, False)]
+)
 def test_a_kernel_has_to_work_beside_the_framework(
-    kernel: float, framework: float, idle: bool
+    kernel: float, milliseconds: float, idle: bool
 ) -> None:
-    refusal = foreign_compute(Profile(96, kernel, 0.0, 0.0, framework), 1.0)
+    refusal = foreign_compute(Profile(96, kernel, 0.0, 0.0, 0.9, milliseconds), 1.0)
     assert (refusal is not None) == idle
 
 

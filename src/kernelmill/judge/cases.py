@@ -142,6 +142,8 @@ class HostCase(NamedTuple):
     outputs: Node
     expected: list[ExpectedOutput]
     """The part that never leaves the judge."""
+    strides: tuple[tuple[int, ...], ...] = ()
+    """Strides of the outputs as the reference returns them."""
     overlapping: tuple[int, ...] = ()
     """Outputs that the reference itself returns expanded."""
     updated: tuple[str, ...] = ()
@@ -194,7 +196,7 @@ class HostCaseSet(CaseSet[HostCase]):
             raise TaskError(f"{self._task.id}: no case could be made: {error}") from error
         return HostCase(
             variant, distribution, seed, given, made.inputs, made.state, made.outputs, expected,
-            tuple(made.overlapping), tuple(made.updated),
+            tuple(made.strides), tuple(made.overlapping), tuple(made.updated),
         )  # fmt: skip
 
     def _expected(self, made: CaseMade, file: int) -> list[ExpectedOutput]:

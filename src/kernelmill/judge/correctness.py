@@ -59,6 +59,7 @@ class TrialResult(NamedTuple):
     error: float
     """Share of the error budget used."""
     outputs: list[OutputTensor]
+    """As timed calls deliver them."""
 
 
 class ExceptionHint(NamedTuple):

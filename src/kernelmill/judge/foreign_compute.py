@@ -18,14 +18,15 @@ def foreign_compute(profile: Profile, baseline_ms: float) -> Feedback | None:
     """The refusal of a candidate where foreign code takes too much of its computing time, or too
     much of the time that the baseline takes, or where the kernel does next to nothing beside calls
     of the framework; None where none of it holds."""
-    if profile.kernel < _LEAST_OF_FRAMEWORK * profile.framework and profile.framework > _MOST_SHARE:
+    accepted = max(NEGLIGIBLE_MS, min(_ACCEPTED_MS, _ACCEPTED_OF_BASELINE * baseline_ms))
+    idle = profile.kernel < _LEAST_OF_FRAMEWORK * profile.framework
+    if idle and profile.framework_ms > accepted:
         summary = (
-            f"{profile.framework:.0%} of its time is spent in the framework's copies, "
-            f"{profile.kernel:.0%} in the kernel"
+            f"{profile.framework_ms:.2f} ms per call are spent in the framework's copies, and next "
+            "to none in the kernel"
         )
         hint = "copy and rearrange in the kernel: the framework may prepare its inputs, no more"
         return Feedback(Gate.LATENCY, "foreign-compute", summary, (), hint)
-    accepted = max(NEGLIGIBLE_MS, min(_ACCEPTED_MS, _ACCEPTED_OF_BASELINE * baseline_ms))
     share = profile.foreign / max(1e-9, profile.foreign + profile.kernel)
     mostly = share > _MOST_SHARE and profile.foreign_ms > accepted
     much = profile.foreign_ms > max(accepted, _MOST_OF_BASELINE * baseline_ms)

@@ -59,6 +59,7 @@ class InputRing:
             "state": {},
             "parameters": {n: index for n, index in first.state.items() if n not in names},
             "buffers": {n: index for n, index in first.state.items() if n in names},
+            "strides": first.strides,
             "updated": [name for name in first.updated if name in names],
         }
 

@@ -1,5 +1,6 @@
 """Messages between judge and runner. Answers are decoded strictly: a runner is not trusted."""
 
+import math
 from typing import Annotated
 
 import msgspec
@@ -50,6 +51,10 @@ ReportedSize = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 ReportedAddress = Annotated[int, msgspec.Meta(ge=0, le=(1 << 62))]
 
 
+def _contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
+
+
 class OutputTensor(msgspec.Struct):
     """The place of one output in the memory of a runner."""
 
@@ -65,6 +70,21 @@ class OutputTensor(msgspec.Struct):
             return 0
         last = sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
         return (last + 1) * item_size(self.dtype)
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether its elements lie one after the other, in the order of its indices."""
+        return 0 in self.shape or all(
+            size == 1 or stride == wanted
+            for size, stride, wanted in zip(
+                self.shape, self.strides, _contiguous(self.shape), strict=True
+            )
+        )
+
+    def delivered(self, strides: tuple[int, ...]) -> "OutputTensor":
+        """As timed calls deliver it: contiguous, or with the strides of the reference's own."""
+        kept = self.is_contiguous or self.strides == strides
+        return self if kept else msgspec.structs.replace(self, strides=_contiguous(self.shape))
 
     @property
     def overlaps_itself(self) -> bool:
@@ -101,6 +121,9 @@ class RingRequest(msgspec.Struct):
     """Indices within a slot of the parameters that it has to itself."""
     buffers: dict[str, int] = {}
     """The same of buffers."""
+    strides: list[tuple[int, ...]] = []
+    """Strides of the reference's outputs: those of calls have the same, or become contiguous. If
+    there are none, calls may return what they like."""
     updated: list[str] = []
     """Those of the buffers that a call may change, in a copy of its own."""
 
@@ -136,6 +159,8 @@ class CaseMade(msgspec.Struct):
     """Whether the reference could be computed in float64."""
     conditioning: list[Conditioning]
     """Of every output."""
+    strides: list[tuple[int, ...]] = []
+    """Strides of the outputs as the reference returns them."""
     overlapping: list[int] = []
     """Outputs that the reference itself returns expanded."""
     updated: list[str] = []

@@ -146,6 +146,7 @@ class _CaseMaker:
             expected=expected.layout,
             precise=wide.precise,
             conditioning=wide.conditioning,
+            strides=[output.stride() for output in outputs],
             overlapping=[number for number, output in enumerate(outputs) if _overlaps(output)],
             updated=[
                 name for name, buffer in draw.model.named_buffers()

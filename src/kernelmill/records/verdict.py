@@ -165,6 +165,8 @@ class Profile(msgspec.Struct, frozen=True):
     """The same in milliseconds of CPU time per call."""
     framework: float = 0.0
     """Share in the framework's allowed calls, which fill and copy memory."""
+    framework_ms: float = 0.0
+    """The same in milliseconds of CPU time per call."""
 
 
 class KernelUse(msgspec.Struct, frozen=True):
