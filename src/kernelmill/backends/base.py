@@ -220,3 +220,7 @@ class Backend(ABC):
     def folder(cls) -> Path:
         """Folder of `guide` and `examples`: that of the module which defines the backend."""
         return Path(inspect.getfile(cls)).parent
+
+
+MOST_VARIABLE_BYTES = 64 << 20
+"""Variables of a library that a judge can still compare before and after a call."""

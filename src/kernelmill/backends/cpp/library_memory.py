@@ -7,11 +7,11 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
+from kernelmill.backends.base import MOST_VARIABLE_BYTES
+
 _EXECUTE, _WRITE = 1, 2
 _SECTION_WRITE, _SECTION_EXECUTE = 1, 4
 _MOST_NAME = 80
-MOST_VARIABLE_BYTES = 64 << 20
-"""Variables that the judge can still compare before and after a call."""
 
 
 def memory_problems(library: bytes) -> list[str]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from elftools.elf.constants import P_FLAGS
 from elftools.elf.elffile import ELFFile
 
-from kernelmill.backends.cpp.library_memory import MOST_VARIABLE_BYTES
+from kernelmill.backends.base import MOST_VARIABLE_BYTES
 from kernelmill.sandbox import ConfinedProcess
 
 
