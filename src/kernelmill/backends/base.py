@@ -19,6 +19,9 @@ from kernelmill.records.errors import BackendUnavailable
 from kernelmill.records.task import Task
 from kernelmill.sandbox import Zygote
 
+MOST_VARIABLE_BYTES = 64 << 20
+"""Variables of a library that a judge can still compare before and after a call."""
+
 
 class Requirement(msgspec.Struct, frozen=True):
     """Something that a machine must have for a backend to work."""
@@ -220,7 +223,3 @@ class Backend(ABC):
     def folder(cls) -> Path:
         """Folder of `guide` and `examples`: that of the module which defines the backend."""
         return Path(inspect.getfile(cls)).parent
-
-
-MOST_VARIABLE_BYTES = 64 << 20
-"""Variables of a library that a judge can still compare before and after a call."""

@@ -11,7 +11,11 @@ import msgspec
 
 from kernelmill.backends.base import Backend, BuildFailed, Built, Requirement, RuleFinding
 from kernelmill.backends.cpp.binary_rules import check_library
-from kernelmill.backends.cpp.library_memory import memory_problems, thread_local_problems
+from kernelmill.backends.cpp.library_memory import (
+    MEMORY_RULES,
+    memory_problems,
+    thread_local_problems,
+)
 from kernelmill.backends.cpp.machine import machine_facts
 from kernelmill.backends.cpp.source_rules import check_preprocessed, check_text
 from kernelmill.backends.shipping import BuildRecipe
@@ -128,7 +132,7 @@ class CppBackend(Backend):
 
 
 def _compile(compilation: Compilation, zygote: Zygote) -> Built:
-    key = compilation.key(_version(compilation.command[0]), _processor_flags())
+    key = compilation.key(_version(compilation.command[0]), _processor_flags(), MEMORY_RULES)
     result = build_once(key, lambda: _compile_and_inspect(compilation, zygote))
     compiled = Compiled.unpack(result.artefact)
     return Built(

@@ -12,6 +12,8 @@ from kernelmill.backends.base import MOST_VARIABLE_BYTES
 _EXECUTE, _WRITE = 1, 2
 _SECTION_WRITE, _SECTION_EXECUTE = 1, 4
 _MOST_NAME = 80
+MEMORY_RULES = f"thread_local, {MOST_VARIABLE_BYTES}"
+"""What a build was held to since these rules exist: others are not taken from a cache."""
 
 
 def memory_problems(library: bytes) -> list[str]:
