@@ -107,7 +107,8 @@ class ModelServer(Server, ABC):
         self._poison(request.poison)
         if request.threads:
             torch.set_num_threads(request.threads)
-        self.before_trial()
+        if request.spoiling:
+            self.before_trial()
         calls = OperatorLog()
         with calls if request.watched else nullcontext():
             self._held = self._model(*inputs)
@@ -121,7 +122,8 @@ class ModelServer(Server, ABC):
             framework_calls=list(calls.names),
             spoiled=self._is_spoiled,
         )
-        self._is_spoiled |= self.after_trial()
+        if request.spoiling:
+            self._is_spoiled |= self.after_trial()
         return done, ()
 
     def _ring(self, message: ChannelMessage) -> tuple[Done, tuple[int, ...]]:

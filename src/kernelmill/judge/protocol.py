@@ -43,6 +43,8 @@ class TrialRequest(msgspec.Struct):
     """Types and shapes of the memory to fill with rubbish and free before the call."""
     threads: int = 0
     """Number of threads to compute with from now on; 0 leaves it as it is."""
+    spoiling: bool = False
+    """Whether to change what the call leaves in memory of the model: see `OwnedMemory`."""
     watched: bool = True
     """Whether to log the framework operators called, which a compiled model does not allow."""
 

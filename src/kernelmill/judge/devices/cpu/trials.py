@@ -31,7 +31,7 @@ def run_trial(runner: RunnerHandle, case: HostCase, seconds: float, threads: int
     """
     specs = case.output_specs
     poison = [(spec.dtype, spec.shape) for spec in specs]
-    body = trial_body(case, poison=poison, threads=threads)
+    body = trial_body(case, poison=poison, threads=threads, spoiling=True)
     done = runner.trial(body, case.given.file, seconds)
     try:
         return _checked(runner, done, case, specs)
