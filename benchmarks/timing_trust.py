@@ -22,7 +22,11 @@ from kernelmill.backends.reading import read_candidate
 from kernelmill.judge import Judge, JudgeSettings
 from kernelmill.judge.devices.cpu.code_identity import learn_known_code
 from kernelmill.judge.devices.cpu.harness import CpuHarness
-from kernelmill.judge.devices.cpu.interleaved import InterleavedTiming, TimedCandidate
+from kernelmill.judge.devices.cpu.interleaved import (
+    InterleavedTiming,
+    TimedCandidate,
+    TimedInputs,
+)
 from kernelmill.judge.devices.cpu.profiling import Sampler
 from kernelmill.judge.devices.cpu.trials import run_trial
 from kernelmill.judge.evidence import processor_name
@@ -116,12 +120,17 @@ def time_pair(judge: Judge, harness: CpuHarness, candidate: Kernel, baseline: Ke
     ):
         outputs = harness.check(one, small=False).outputs
         # Its threads must exist before they are pinned, as those of a reference do.
-        run_trial(lasting, harness.cases.held_out[0], judge.settings.seconds)
+        settings, cases = judge.settings, harness.cases
+        run_trial(lasting, cases.held_out[0], settings.seconds, settings.threads)
         sampler = Sampler(harness.known_code(), candidate.built.artefacts)
         timing = InterleavedTiming(
-            TimedCandidate(one, outputs), [lasting], harness.ring, sampler, judge.settings
+            TimedCandidate(one, outputs),
+            [lasting],
+            TimedInputs(harness.ring, harness.task.buffers, cases.unlike_timed),
+            sampler,
+            settings,
         )
-        samples = timing.measure(judge.settings.rounds)
+        samples = timing.measure(settings.rounds)
     return ratio_interval(samples.baselines[0], samples.candidate)
 
 

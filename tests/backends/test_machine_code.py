@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernelmill.backends.cpp import backend
-from kernelmill.backends.cpp.executable_memory import executable_memory_problems
+from kernelmill.backends.cpp.library_memory import memory_problems, thread_local_problems
 from kernelmill.backends.support.demangling import demangle
 from kernelmill.backends.support.machine_code import forbidden_instructions
 
@@ -75,7 +75,17 @@ def build(source: str, library: Path) -> Path:
 def test_honest_code_has_no_forbidden_instruction(compiled: Path) -> None:
     library = build(HONEST, compiled)
     assert forbidden_instructions(library) == []
-    assert executable_memory_problems(library.read_bytes()) == []
+    assert memory_problems(library.read_bytes()) == []
+    assert thread_local_problems(library.read_bytes()) == []
+
+
+def test_memory_that_cannot_be_compared_is_refused(compiled: Path) -> None:
+    vast = 'static long vast[9 << 20]; extern "C" long f(long i) { return ++vast[i]; }'
+    assert memory_problems(build(vast, compiled).read_bytes()) == [
+        "its variables take more than 64 MiB"
+    ]
+    own = 'static thread_local long calls; extern "C" long f() { return ++calls; }'
+    assert thread_local_problems(build(own, compiled).read_bytes())
 
 
 @pytest.mark.parametrize("attribute", INDIRECT)
@@ -101,7 +111,7 @@ EXECUTABLE = {
 
 @pytest.mark.parametrize("source", EXECUTABLE)
 def test_odd_executable_memory_is_refused(compiled: Path, source: str) -> None:
-    problems = executable_memory_problems(build(source, compiled).read_bytes())
+    problems = memory_problems(build(source, compiled).read_bytes())
     assert any(EXECUTABLE[source] in problem for problem in problems)
 
 
@@ -109,7 +119,7 @@ def test_an_executable_stack_is_refused(compiled: Path) -> None:
     library = build("int f() { return 1; }", compiled).read_bytes()
     flags = library.index(b"\x51\xe5\x74\x64") + 4
     changed = library[:flags] + b"\x07" + library[flags + 1 :]
-    assert executable_memory_problems(changed) == ["its stack is executable"]
+    assert memory_problems(changed) == ["its stack is executable"]
 
 
 @pytest.mark.skipif(shutil.which("c++filt") is None, reason="c++filt is not installed")

@@ -25,6 +25,16 @@ def test_no_foreign_time_is_no_refusal(kernel: float, baseline: float) -> None:
     assert foreign_compute(Profile(20, kernel, 0.0, 0.0), baseline) is None
 
 
+@pytest.mark.parametrize(
+    ("kernel", "milliseconds", "idle"), [(0.02, 0.5, True), (0.1, 0.5, False), (0.02, 0.01, False)]
+)
+def test_a_kernel_has_to_work_beside_the_framework(
+    kernel: float, milliseconds: float, idle: bool
+) -> None:
+    refusal = foreign_compute(Profile(96, kernel, 0.0, 0.0, 0.9, milliseconds), 1.0)
+    assert (refusal is not None) == idle
+
+
 @given(milliseconds, milliseconds)
 def test_foreign_time_like_the_baselines_is_refused(baseline: float, kernel: float) -> None:
     """However much the kernel itself computes, and however short a call is."""

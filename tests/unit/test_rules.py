@@ -41,6 +41,17 @@ PYTHON = {
     "ctypes.pythonapi": "ctypes",
     "ctypes.memmove(0, 0, 0)": "ctypes",
     "().__class__.__subclasses__()": "internals",
+    "f = _lib._FuncPtr": "internals",
+    "f = _lib._handle": "internals",
+    "_lib.run.errcheck = print": "internals",
+    "_lib.run.restype = nn.ReLU()": "indirect-call",
+    "_lib.run(b'12345678')": "state",
+    "x = max([1], key=print)": "indirect-call",
+    "ctypes.cdll.LoadLibrary('libblas.so')": "foreign-library",
+    "f = ctypes.cdll.LoadLibrary": "ctypes",
+    "_calls = enumerate(range(9))": "state",
+    "_calls = (n for n in range(9))": "state",
+    "_calls = [zip(range(9))]": "state",
 }
 
 
@@ -67,6 +78,14 @@ FORWARD = {
     "out = self.to(torch.float64)": "framework-layer",
     "_cache[0] = x": "state",
     "global cache": "state",
+    "box = self.box; box[0] = 1": "state",
+    "box = _lib; del box[0]": "state",
+    "box = self.box; box.append(1)": "state",
+    "for box in self.boxes: box[0] = 1": "state",
+    "self.box = [0]; box = self.box; box += [1]": "state",
+    "def count(): yield 1": "state",
+    "text = '{0.shape}'.format(x)": "internals",
+    "text = str(x.shape).format(x)": "internals",
 }
 
 
@@ -89,6 +108,12 @@ def test_inheriting_the_reference_is_found() -> None:
 
 
 HONEST_FORWARD = (
+    "shape = list(x.shape); shape[0] = 3",
+    "parts = [0] * 3; parts[1] = 2; parts.append(4)",
+    "dim = self.dim; dim += 2",
+    "pairs = zip(x.shape, x.shape); total = [a * b for a, b in pairs]",
+    "height, width = (size // 2 for size in x.shape)",
+    "text = '{} of {:d}'.format(1, 2)",
     "x = x.contiguous()",
     "out = torch.empty(x.shape[0], x.size(1), dtype=torch.float32)",
     "out = torch.zeros(3)",
@@ -162,6 +187,7 @@ def test_a_library_name_holds_nothing_else(constructor: str, forward: str) -> No
 LOADS = (
     "from ctypes import CDLL\n_other = CDLL(str(pathlib.Path(__file__).with_name('kernel.so')))",
     "_here = pathlib.Path(__file__).with_name('kernel.so')\n_other = ctypes.CDLL(str(_here))",
+    "_other = ctypes.cdll.LoadLibrary(str(pathlib.Path(__file__).with_name('kernel.so')))",
     "def _load() -> ctypes.CDLL:\n    lib = ctypes.CDLL(str(pathlib.Path(__file__).with_name("
     "'kernel.so')))\n    lib.run.restype = None\n    return lib\n\n\n_other = _load()",
 )

@@ -19,6 +19,9 @@ from kernelmill.records.errors import BackendUnavailable
 from kernelmill.records.task import Task
 from kernelmill.sandbox import Zygote
 
+MOST_VARIABLE_BYTES = 64 << 20
+"""Variables of a library that a judge can still compare before and after a call."""
+
 
 class Requirement(msgspec.Struct, frozen=True):
     """Something that a machine must have for a backend to work."""

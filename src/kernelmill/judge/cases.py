@@ -2,7 +2,6 @@
 
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from kernelmill.judge import hidden_sizes
@@ -53,16 +52,12 @@ class CaseSet(ABC, Generic[_Case]):
         self._oldest = 0
         self.trials = [self.make(task.shown, distribution) for distribution in _distributions(task)]
         self.trials += [self._make_hidden(task, number) for number in range(len(task.hidden))]
-        self.held_out = [self.make_held_out(task.shown, "plain") for _ in range(_HELD_OUT_CASES)]
+        self.held_out = [self.make(task.shown, "plain") for _ in range(_HELD_OUT_CASES)]
         """Cases that no trial uses before timing: the inputs of timed calls."""
 
     @abstractmethod
     def make(self, variant: Variant, distribution: str) -> _Case:
         """A new case from a secret seed. Raises TaskError."""
-
-    def make_held_out(self, variant: Variant, distribution: str) -> _Case:
-        """A new case for timed calls. Raises TaskError."""
-        return self.make(variant, distribution)
 
     @property
     def seeds(self) -> list[int]:
@@ -76,26 +71,35 @@ class CaseSet(ABC, Generic[_Case]):
     def files(self) -> int:
         return len(self.trials) + len(self.held_out)
 
+    @property
+    def unlike_timed(self) -> list[_Case]:
+        """Cases of the timed shape whose distributions are not those of timed calls."""
+        return [
+            case
+            for case in self.trials
+            if not case.variant.hidden and case.distribution not in _TIMED_DISTRIBUTIONS
+        ]
+
     def hold_out(self, task: Task, count: int) -> None:
         """Make as many held-out cases as timing needs. Raises TaskError."""
         known = [name for name in _TIMED_DISTRIBUTIONS if name in task.distributions]
         while len(self.held_out) < count:
             distribution = known[len(self.held_out) % len(known)]
-            self.held_out.append(self.make_held_out(task.shown, distribution))
+            self.held_out.append(self.make(task.shown, distribution))
 
     def renew(self) -> None:
         """Count a verdict. Raises ReferenceLost where new cases are due and cannot be made."""
         self._verdicts += 1
         if self._verdicts % _VERDICTS_PER_RENEWAL == 0:
-            self._replace_oldest(self.trials, self.make)
-            self._replace_oldest(self.held_out, self.make_held_out)
+            self._replace_oldest(self.trials)
+            self._replace_oldest(self.held_out)
             self._oldest += 1
 
-    def _replace_oldest(self, cases: list[_Case], make: Callable[[Variant, str], _Case]) -> None:
+    def _replace_oldest(self, cases: list[_Case]) -> None:
         number = self._oldest % len(cases)
         old = cases[number]
         try:
-            cases[number] = make(old.variant, old.distribution)
+            cases[number] = self.make(old.variant, old.distribution)
         except TaskError as error:
             raise ReferenceLost(str(error)) from error
         old.close()
@@ -138,6 +142,12 @@ class HostCase(NamedTuple):
     outputs: Node
     expected: list[ExpectedOutput]
     """The part that never leaves the judge."""
+    strides: tuple[tuple[int, ...], ...] = ()
+    """Strides of the outputs as the reference returns them."""
+    overlapping: tuple[int, ...] = ()
+    """Outputs that the reference itself returns expanded."""
+    updated: tuple[str, ...] = ()
+    """Buffers that a call changes."""
 
     @property
     def bytes(self) -> int:
@@ -166,7 +176,6 @@ class HostCaseSet(CaseSet[HostCase]):
         distribution: str,
         seed: int | None = None,
         change: Literal["nothing", "inputs", "state"] = "nothing",
-        shared_buffers: bool = False,
     ) -> HostCase:
         """A new case. With the seed of another: that case with new inputs or default state."""
         seed = secret_seed() if seed is None else seed
@@ -176,7 +185,6 @@ class HostCaseSet(CaseSet[HostCase]):
             "distribution": distribution,
             "seed": seed,
             "change": change,
-            "shared_buffers": shared_buffers,
         }
         try:
             made, files = self._reference.ask_for_files(request, CaseMade, _MAKE_SECONDS)
@@ -187,12 +195,9 @@ class HostCaseSet(CaseSet[HostCase]):
         except (SandboxFailure, RunnerRaised, OSError, ValueError) as error:
             raise TaskError(f"{self._task.id}: no case could be made: {error}") from error
         return HostCase(
-            variant, distribution, seed, given, made.inputs, made.state, made.outputs, expected
-        )
-
-    def make_held_out(self, variant: Variant, distribution: str) -> HostCase:
-        """With the buffers that all timed calls share, since a model may update its own copy."""
-        return self.make(variant, distribution, shared_buffers=True)
+            variant, distribution, seed, given, made.inputs, made.state, made.outputs, expected,
+            tuple(made.strides), tuple(made.overlapping), tuple(made.updated),
+        )  # fmt: skip
 
     def _expected(self, made: CaseMade, file: int) -> list[ExpectedOutput]:
         blob = Blob.received(file, made.expected)

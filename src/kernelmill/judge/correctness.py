@@ -1,6 +1,6 @@
 """The correctness gate: trials on secret inputs of shown and hidden shapes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -43,6 +43,11 @@ class TrialRefused(Exception):
         self.feedback = Feedback(Gate.CORRECTNESS, kind, summary, evidence, hint)
         super().__init__(summary)
 
+    def explained(self, evidence: str, hint: str) -> "TrialRefused":
+        """The same, with what was special about the trial; `hint` where there is no other."""
+        said = self.feedback
+        return TrialRefused(said.kind, said.summary, (*said.evidence, evidence), said.hint or hint)
+
 
 def aliasing_refusal() -> TrialRefused:
     return TrialRefused(
@@ -54,6 +59,7 @@ class TrialResult(NamedTuple):
     error: float
     """Share of the error budget used."""
     outputs: list[OutputTensor]
+    """As timed calls deliver them."""
 
 
 class ExceptionHint(NamedTuple):
@@ -183,11 +189,19 @@ def _with_case(feedback: Feedback, case: TrialCase, number: int, total: int) -> 
 
 
 def check_answer(
-    done: TrialDone, outputs: Node, specs: Sequence[TensorSpec], case: TrialCase
+    done: TrialDone,
+    outputs: Node,
+    specs: Sequence[TensorSpec],
+    case: TrialCase,
+    overlapping: Collection[int] = (),
 ) -> None:
-    """Raise TrialRefused where the framework computed it, or its structure is wrong."""
+    """Raise TrialRefused where the framework computed it, or its structure is wrong.
+
+    `overlapping` are the outputs that the reference itself returns expanded.
+    """
     _check_framework(done)
     _check_structure(done, outputs, specs, case.variant.hidden)
+    _check_memory(done, overlapping)
 
 
 def _check_framework(done: TrialDone) -> None:
@@ -217,6 +231,20 @@ def _check_structure(
             raise TrialRefused("type", f"{name} is {output.dtype}, not {wanted.dtype}")
 
 
+def _check_memory(done: TrialDone, overlapping: Collection[int]) -> None:
+    """Every element is to be written: an expanded view has the same memory for several."""
+    for index, output in enumerate(done.tensors):
+        if output.overlaps_itself and index not in overlapping:
+            name = f"output {index}" if len(done.tensors) > 1 else "the output"
+            raise TrialRefused(
+                "layout",
+                f"several elements of {name} are one place in memory",
+                (),
+                "return a tensor in which the kernel has written every element, not an expanded "
+                "view",
+            )
+
+
 def _outline(node: Node) -> str:
     """The structure of a value with its scalars; lists and tuples are written alike."""
     if node.tensor is not None:
@@ -231,6 +259,11 @@ def _outline(node: Node) -> str:
 
 def mutation_refusal(index: int) -> TrialRefused:
     return TrialRefused("mutation", f"forward changes input {index}", (), "write outputs only")
+
+
+def state_mutation_refusal(name: str) -> TrialRefused:
+    hint = "write outputs only: the reference leaves its parameters and this buffer alone"
+    return TrialRefused("mutation", f"forward changes {name[:100]}", (), hint)
 
 
 def check_comparison(

@@ -1,5 +1,6 @@
 """Inputs of timed calls in host memory: other cases before every batch."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -13,30 +14,24 @@ from kernelmill.tensors.blob import Blob
 class InputRing:
     """One slot per timed call, and one for warming up.
 
-    A slot has the inputs and the parameters of a whole case, which is an independent draw of the
-    task: it keeps the task's promises, and its expected outputs are known. `refill` takes cases
-    that the ring does not hold, so that nothing that a process has seen before tells it anything
-    about them. Buffers are shared by all slots and stay, since a model may update its own copy.
-    Runners map the ring read-only, and all of them read the same memory.
+    A slot has the inputs and the state of a whole case, which is an independent draw of the task:
+    it keeps the task's promises, and its expected outputs are known. `refill` takes cases that the
+    ring does not hold, so that nothing that a process has seen before tells it anything about them.
+    Runners map the ring read-only, but for buffers that a call updates in a copy of its own. All
+    runners read the same memory.
     """
 
-    def __init__(self, cases: list[HostCase], slots: int, buffers: tuple[str, ...]) -> None:
+    def __init__(self, cases: list[HostCase], slots: int) -> None:
         """`cases` are at least `cases_needed(slots)`; the list may change between refills."""
         first = cases[0]
         self._cases = cases
         self.slots = slots
-        shared = [first.state[name] for name in buffers if name in first.state]
         specs = [(t.dtype, t.shape) for t in first.given.layout.tensors]
-        self._own = [index for index in range(len(specs)) if index not in shared]
-        self._width = len(self._own)
-        own_specs = [specs[index] for index in self._own] * (slots + 1)
-        self._blob = Blob.create(lay_out([*own_specs, *(specs[index] for index in shared)]))
-        for number, index in enumerate(shared):
-            place = (slots + 1) * self._width + number
-            self._blob.array(place)[...] = first.given.array(index)
-        self._held = list(range(slots))
-        for slot in range(slots + 1):
-            self._fill(slot, min(slot, slots - 1))
+        self._width = len(specs)
+        self._blob = Blob.create(lay_out(specs * (slots + 1)))
+        self._held: list[HostCase] = []
+        self.fill(cases[:slots])
+        self._fill_slot(slots, cases[0])
 
     @staticmethod
     def cases_needed(slots: int) -> int:
@@ -51,41 +46,56 @@ class InputRing:
     def bytes(self) -> int:
         return self._blob.layout.bytes
 
-    def request(self) -> dict[str, Any]:
-        """The request by which a runner attaches to it."""
+    def request(self, buffers: Sequence[str]) -> dict[str, Any]:
+        """The request by which a runner attaches to it; `buffers` are those of the task."""
         first = self._cases[0]
-        own = {index: place for place, index in enumerate(self._own)}
-        after_slots = (self.slots + 1) * self._width
-        buffers = [name for name, index in first.state.items() if index not in own]
+        names = {name for name in first.state if name in buffers}
         return {
             "do": "ring",
             "layout": msgspec.to_builtins(self._blob.layout),
             "inputs": msgspec.to_builtins(first.inputs),
             "slots": self.slots + 1,
             "slot_width": self._width,
-            "state": {name: after_slots + number for number, name in enumerate(buffers)},
-            "parameters": {n: own[index] for n, index in first.state.items() if index in own},
+            "state": {},
+            "parameters": {n: index for n, index in first.state.items() if n not in names},
+            "buffers": {n: index for n, index in first.state.items() if n in names},
+            "strides": first.strides,
+            "updated": [name for name in first.updated if name in names],
         }
 
     def case(self, slot: int) -> HostCase:
         """The case that a timed slot holds."""
-        return self._cases[self._held[slot]]
+        return self._held[slot]
 
     def refill(self, rng: np.random.Generator) -> None:
         """Fill all timed slots with cases that are not in the ring, in a random order."""
-        others = [number for number in range(len(self._cases)) if number not in self._held]
-        self._held = rng.permutation(others)[: self.slots].tolist()
-        for slot, number in enumerate(self._held):
-            self._fill(slot, number)
+        self.fill(self._others(rng))
+
+    def fill(self, cases: Sequence[HostCase]) -> None:
+        """Fill the timed slots with these cases, which may be of any distribution."""
+        self._held = list(cases[: self.slots])
+        for slot, case in enumerate(self._held):
+            self._fill_slot(slot, case)
+
+    def fill_with(self, cases: Sequence[HostCase], rng: np.random.Generator) -> None:
+        """Fill the timed slots with these cases and with others that are not in the ring, in a
+        random order."""
+        chosen = [*cases, *self._others(rng)][: self.slots]
+        self.fill([chosen[number] for number in rng.permutation(len(chosen))])
 
     def refill_warm_up(self, rng: np.random.Generator) -> None:
         """Give the slot for warming up a case that the next refill does not use."""
-        self._fill(self.slots, int(rng.choice(self._held)))
+        self._fill_slot(self.slots, self._held[int(rng.integers(len(self._held)))])
 
-    def _fill(self, slot: int, number: int) -> None:
-        case = self._cases[number]
-        for place, index in enumerate(self._own):
-            self._blob.array(slot * self._width + place)[...] = case.given.array(index)
+    def _others(self, rng: np.random.Generator) -> list[HostCase]:
+        """Enough cases that are not in the ring, in a random order."""
+        held = {id(case) for case in self._held}
+        others = [case for case in self._cases if id(case) not in held]
+        return [others[number] for number in rng.permutation(len(others))[: self.slots]]
+
+    def _fill_slot(self, slot: int, case: HostCase) -> None:
+        for index in range(self._width):
+            self._blob.array(slot * self._width + index)[...] = case.given.array(index)
 
     def close(self) -> None:
         self._blob.close()

@@ -48,7 +48,7 @@ def construct_candidate(
     make_read_only(str(folder), writing)
     if request.prebuilt_extensions:
         _serve_prebuilt_extensions(folder)
-    view = TensorView(tensor_file, request.init_layout, writable=True)
+    view = TensorView(tensor_file, request.init_layout, writable=())
     arguments = restore_value(request.init_arguments, [t.clone() for t in view.tensors])
     view.close()
     os.close(tensor_file)
@@ -84,9 +84,9 @@ def _serve_prebuilt_extensions(folder: Path) -> None:
     cpp_extension.load_inline = load_prebuilt
 
 
-def set_state(model: nn.Module, values: dict[str, torch.Tensor]) -> None:
-    """Bind parameters to the given memory itself, and buffers to copies, since forward may update
-    them."""
+def set_state(model: nn.Module, values: dict[str, torch.Tensor], copy_buffers: bool = True) -> None:
+    """Bind parameters to the given memory itself, and buffers to copies where forward may not
+    update what is given."""
     own = model.state_dict(keep_vars=True)
     wrong = [f"missing {name}" for name in values.keys() - own.keys()]
     wrong += [f"unexpected {name}" for name in own.keys() - values.keys()]
@@ -99,7 +99,8 @@ def set_state(model: nn.Module, values: dict[str, torch.Tensor]) -> None:
     if wrong:
         raise RuntimeError(f"state_dict: {'; '.join(sorted(wrong))}")
     for name, value in values.items():
-        own[name].data = value if isinstance(own[name], nn.Parameter) else value.clone()
+        kept = isinstance(own[name], nn.Parameter) or not copy_buffers
+        own[name].data = value if kept else value.clone()
 
 
 def pointers(value: Any) -> list[int]:

@@ -4,6 +4,7 @@ Used inside sandboxes only. A device kind says where the given tensors lie and h
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,7 +40,7 @@ class GivenTensors(NamedTuple):
 
 
 class _Binding(NamedTuple):
-    """A parameter of the model, and the memory that it has in one slot."""
+    """A parameter or buffer of the model, and the memory that it has in one slot."""
 
     parameter: torch.Tensor
     value: torch.Tensor
@@ -62,20 +63,34 @@ class ModelServer(Server, ABC):
         self._held: Any = None
         self._warm: list[Any] = []
         self._slots: list[Slot] = []
+        self._strides: list[tuple[int, ...]] = []
+        self._is_spoiled = False
         self.add_command("trial", self._trial)
         self.add_command("ring", self._ring)
         self.add_command("warm up", self._warm_up)
         self.add_command("batch", self._batch)
 
+    copies_buffers = True
+    """Whether models get copies of the buffers, where they could not write to those given."""
+
     @abstractmethod
-    def take_tensors(self, message: ChannelMessage, layout: Layout, writable: bool) -> GivenTensors:
-        """The tensors that a request speaks of; `writable` where the model may spoil its copy."""
+    def take_tensors(
+        self, message: ChannelMessage, layout: Layout, writable: Collection[int]
+    ) -> GivenTensors:
+        """The tensors that a request speaks of; `writable` are those that the model may spoil."""
 
     def drop_tensors(self) -> None:
         """Give up the tensors of the request before: nothing of the model lies there any more."""
 
     def synchronise(self) -> None:
         """Wait until the device has finished."""
+
+    def before_trial(self) -> None:
+        """Note what the memory of the model holds, which outlives its calls."""
+
+    def after_trial(self) -> bool:
+        """Change what the call has left in that memory. Returns whether anything was changed."""
+        return False
 
     def prepare_memory(self, size: int, calls: int) -> None:
         """Have memory of this size ready for each of so many calls."""
@@ -86,9 +101,14 @@ class ModelServer(Server, ABC):
 
     def _trial(self, message: ChannelMessage) -> tuple[TrialDone, tuple[int, ...]]:
         request = msgspec.convert(message.body, TrialRequest)
-        given = self._bind(message, request, request.state, writable=True)
+        every = range(len(request.layout.tensors))
+        given = self._bind(message, request, request.state, writable=every)
         inputs = restore_value(request.inputs, given.tensors)
         self._poison(request.poison)
+        if request.threads:
+            torch.set_num_threads(request.threads)
+        if request.spoiling:
+            self.before_trial()
         calls = OperatorLog()
         with calls if request.watched else nullcontext():
             self._held = self._model(*inputs)
@@ -100,25 +120,32 @@ class ModelServer(Server, ABC):
             tensors=[self._output(tensor) for tensor in tensors],
             inputs_at=given.address,
             framework_calls=list(calls.names),
+            spoiled=self._is_spoiled,
         )
+        if request.spoiling:
+            self._is_spoiled |= self.after_trial()
         return done, ()
 
     def _ring(self, message: ChannelMessage) -> tuple[Done, tuple[int, ...]]:
         request = msgspec.convert(message.body, RingRequest)
-        all_state = {**request.state, **request.parameters}
-        tensors = self._bind(message, request, all_state, writable=False).tensors
+        all_state = {**request.state, **request.parameters, **request.buffers}
+        writable = [
+            slot * request.slot_width + request.buffers[name]
+            for slot in range(request.slots)
+            for name in request.updated
+        ]
+        tensors = self._bind(message, request, all_state, writable).tensors
         self._slots = [self._slot(request, tensors, number) for number in range(request.slots)]
+        self._strides = request.strides
         return Done(), ()
 
     def _slot(self, request: RingRequest, tensors: list[torch.Tensor], number: int) -> Slot:
         start = number * request.slot_width
-        own = self._model.state_dict(keep_vars=True) if request.parameters else {}
+        indices = {**request.parameters, **request.buffers}
+        own = self._model.state_dict(keep_vars=True) if indices else {}
         return Slot(
             restore_value(request.inputs, tensors[start : start + request.slot_width]),
-            [
-                _Binding(own[name], tensors[start + index])
-                for name, index in request.parameters.items()
-            ],
+            [_Binding(own[name], tensors[start + index]) for name, index in indices.items()],
         )
 
     def _warm_up(self, message: ChannelMessage) -> tuple[BatchDone, tuple[int, ...]]:
@@ -137,10 +164,22 @@ class ModelServer(Server, ABC):
         return BatchDone([pointers(value) for value in self._held]), ()
 
     def call(self, slot: Slot) -> Any:
-        return self._model(*self.bind(slot))
+        value = self._model(*self.bind(slot))
+        return self._delivered(value) if self._strides else value
+
+    def _delivered(self, value: Any) -> Any:
+        """The outputs in memory as the reference has them: to turn them is work like any other."""
+        if isinstance(value, torch.Tensor):  # without what the general case costs inside the clock
+            return value if value.stride() == self._strides[0] else value.contiguous()
+        tensors: list[torch.Tensor] = []
+        node = describe_value(value, tensors)
+        if len(tensors) != len(self._strides):
+            return value
+        wanted = zip(tensors, self._strides, strict=True)
+        return restore_value(node, [t if t.stride() == s else t.contiguous() for t, s in wanted])
 
     def bind(self, slot: Slot) -> list[Any]:
-        """Give the parameters their memory in this slot. Returns the inputs."""
+        """Give parameters and buffers their memory in this slot. Returns the inputs."""
         for parameter, value in slot.bindings:
             parameter.data = value
         return slot.inputs
@@ -150,12 +189,13 @@ class ModelServer(Server, ABC):
         message: ChannelMessage,
         request: TrialRequest | RingRequest,
         indices: dict[str, int],
-        writable: bool,
+        writable: Collection[int],
     ) -> GivenTensors:
         """Take the given tensors, and bind the state among them to the model."""
         self._held, self._slots = None, []
         given = self.take_tensors(message, request.layout, writable)
-        set_state(self._model, {name: given.tensors[index] for name, index in indices.items()})
+        values = {name: given.tensors[index] for name, index in indices.items()}
+        set_state(self._model, values, self.copies_buffers)
         self.drop_tensors()
         return given
 

@@ -4,13 +4,15 @@ Nothing here is trusted once a candidate is loaded: the judge reads outputs from
 keeps the clock, and trusts no number that a runner sends.
 """
 
+import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import torch
-from torch import nn
 
+from kernelmill.backends.support.candidate_files import MODEL_MODULE
 from kernelmill.judge import heap
 from kernelmill.judge.model_loading import (
     CPU,
@@ -19,6 +21,7 @@ from kernelmill.judge.model_loading import (
     outputs_in_float64,
 )
 from kernelmill.judge.model_server import GivenTensors, ModelServer
+from kernelmill.judge.owned_memory import OwnedMemory
 from kernelmill.judge.protocol import CandidateRequest, CaseMade, ReferenceRequest
 from kernelmill.records.tensors import Layout, Node
 from kernelmill.sandbox.channel import Channel, ChannelMessage
@@ -48,7 +51,9 @@ def run_candidate(channel: Channel, arguments: dict[str, Any], scratch: str) -> 
 
     def serve(own: Channel) -> None:
         torch.set_num_threads(arguments["threads"])
-        _CpuServer(own, model, folder).serve()
+        server = _CpuServer(own, model, folder)
+        server.spoil_memory()
+        server.serve()
 
     serve_forks(channel, serve)
 
@@ -81,8 +86,13 @@ class _CpuServer(ModelServer):
     def __init__(self, channel: Channel, model: Any, folder: Path) -> None:
         super().__init__(channel, model, folder, CPU)
         self._views: list[TensorView] = []
+        self._memory: OwnedMemory | None = None
 
-    def take_tensors(self, message: ChannelMessage, layout: Layout, writable: bool) -> GivenTensors:
+    copies_buffers = False
+
+    def take_tensors(
+        self, message: ChannelMessage, layout: Layout, writable: Collection[int]
+    ) -> GivenTensors:
         view = TensorView(message.files[0], layout, writable)
         self._views.append(view)
         return GivenTensors(view.tensors, view.address)
@@ -93,6 +103,18 @@ class _CpuServer(ModelServer):
     def held_memory(self) -> int:
         return heap.heap_bytes()
 
+    def spoil_memory(self) -> None:
+        """From now on let no call of the model find what another has left in memory of it."""
+        self._memory = OwnedMemory(self._model, sys.modules[MODEL_MODULE])
+
+    def before_trial(self) -> None:
+        if self._memory is not None:
+            state = self._model.state_dict(keep_vars=True).values()
+            self._memory.remember({tensor.data_ptr() for tensor in state})
+
+    def after_trial(self) -> bool:
+        return self._memory is not None and self._memory.spoil()
+
     def drop_tensors(self) -> None:
         while len(self._views) > 1:
             self._views.pop(0).close()
@@ -101,21 +123,19 @@ class _CpuServer(ModelServer):
 class _CaseMaker:
     def __init__(self, module: TaskModule) -> None:
         self._module = module
-        self._shared_buffers: dict[str, torch.Tensor] = {}
 
     def make(self, message: ChannelMessage) -> tuple[CaseMade, tuple[int, ...]]:
         body = message.body
         draw = self._module.draw(
             body["constants"], body["distribution"], body["seed"], body["change"]
         )
-        if body["shared_buffers"]:
-            self._share_buffers(draw.model)
         inputs: list[torch.Tensor] = []
         node = describe_value(draw.inputs, inputs)
         state = draw.model.state_dict()
         given = write([*inputs, *state.values()])
         wide = outputs_in_float64(draw.model, draw.inputs, body["distribution"])
         outputs: list[torch.Tensor] = []
+        before = {name: buffer.clone() for name, buffer in draw.model.named_buffers()}
         output_node: Node = describe_value(draw.model(*draw.inputs), outputs)
         expected = write([*outputs, *wide.tensors])
         made = CaseMade(
@@ -126,16 +146,22 @@ class _CaseMaker:
             expected=expected.layout,
             precise=wide.precise,
             conditioning=wide.conditioning,
-        )
+            strides=[output.stride() for output in outputs],
+            overlapping=[number for number, output in enumerate(outputs) if _overlaps(output)],
+            updated=[
+                name for name, buffer in draw.model.named_buffers()
+                if not torch.equal(_raw(buffer), _raw(before[name]))
+            ],
+        )  # fmt: skip
         return made, (given.file, expected.file)
 
-    def _share_buffers(self, model: nn.Module) -> None:
-        """Give a model the buffers of the first one that asked for them."""
-        for name, buffer in model.named_buffers():
-            if name in self._shared_buffers:
-                buffer.copy_(self._shared_buffers[name])
-            else:
-                self._shared_buffers[name] = buffer.clone()
+
+def _overlaps(output: torch.Tensor) -> bool:
+    return any(s == 0 and n > 1 for s, n in zip(output.stride(), output.shape, strict=True))
+
+
+def _raw(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.contiguous().view(-1).view(torch.uint8)
 
 
 def make_init_arguments(channel: Channel, arguments: dict[str, Any], _scratch: str) -> None:

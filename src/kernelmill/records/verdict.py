@@ -163,6 +163,10 @@ class Profile(msgspec.Struct, frozen=True):
     """Share in code that is neither its own nor Python's nor the C++ runtime's."""
     foreign_ms: float
     """The same in milliseconds of CPU time per call."""
+    framework: float = 0.0
+    """Share in the framework's allowed calls, which fill and copy memory."""
+    framework_ms: float = 0.0
+    """The same in milliseconds of CPU time per call."""
 
 
 class KernelUse(msgspec.Struct, frozen=True):

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import torch
 
 from kernelmill.records.task import Constants, Variant, tensor_specs
+from kernelmill.records.tensors import Node
 from kernelmill.tasks.module import OWN, Draw, TaskModule, UnusableTask, tensors_in
 from kernelmill.tasks.probing import Probe
 from kernelmill.tasks.promises import BrokenPromise, Promises, declared_promises, find_promises
@@ -49,6 +50,7 @@ def examine(module: TaskModule, shapes: Shapes) -> Examined:
     promises = _promises(module)
     draw = module.draw({}, "plain", _SEED)
     _check_behaviour(draw, _first_outputs(draw))
+    _check_numbers(draw, module.draw({}, "plain", _SEED + 1))
     hidden = accepted_variants(hidden_sizes(module), partial(_run_variant, module))
     constants = _probe_constants((shapes.variant, *(found.variant for found in hidden)))
     probe = Probe(module, constants)
@@ -128,6 +130,22 @@ def _check_behaviour(draw: Draw, outputs: list[torch.Tensor]) -> None:
             )
     if not any(bool(torch.isfinite(output).any()) for output in outputs):
         raise UnusableTask("Model.forward gives nothing that is finite on the task's own inputs")
+
+
+def _check_numbers(draw: Draw, other: Draw) -> None:
+    """Raise UnusableTask where a result that is no tensor depends on values: it would be compared
+    digit by digit in trials, and not at all while the clock runs."""
+    found = [_numbers(describe_value(one.model(*one.inputs), [])) for one in (draw, other)]
+    if found[0] != found[1]:
+        raise UnusableTask(
+            "Model.forward returns a number that depends on its inputs: return it as a tensor"
+        )
+
+
+def _numbers(node: Node) -> list[object]:
+    if node.items is not None:
+        return [number for item in node.items for number in _numbers(item)]
+    return [] if node.tensor is not None else [repr(node.scalar)]
 
 
 def _run_variant(module: TaskModule, constants: Constants) -> Variant:

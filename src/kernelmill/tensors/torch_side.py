@@ -3,7 +3,7 @@
 import ctypes
 import mmap
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -63,6 +63,7 @@ _libc.mmap.restype = ctypes.c_void_p
 _libc.mmap.argtypes = [
     ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long,
 ]  # fmt: skip
+_libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 _libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 _libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
@@ -70,13 +71,14 @@ _libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 class TensorView:
     """Tensors over a memory file that is mapped into this process."""
 
-    def __init__(self, file: int, layout: Layout, writable: bool) -> None:
-        """Where it is not writable, later writes of others to the file show. Writes into it are
-        private: nothing reaches the file."""
-        protection = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
-        address = _libc.mmap(None, layout.bytes, protection, mmap.MAP_PRIVATE, file, 0)
+    def __init__(self, file: int, layout: Layout, writable: Collection[int]) -> None:
+        """`writable` are the numbers of the tensors that may be written to. Writes are private:
+        nothing reaches the file. Where nothing was written, later writes of others to it show."""
+        address = _libc.mmap(None, layout.bytes, mmap.PROT_READ, mmap.MAP_PRIVATE, file, 0)
         if address in (None, ctypes.c_void_p(-1).value):
             raise OSError(ctypes.get_errno(), "mmap of tensors")
+        for number in writable:
+            _make_writable(address, layout.tensors[number])
         # Populate page tables now, not while the clock runs; older kernels ignore the request.
         _libc.madvise(address, layout.bytes, _MADV_POPULATE_READ)
         self.address: int = address
@@ -87,6 +89,13 @@ class TensorView:
         """Unmap; no tensor of the view may be used after this."""
         self.tensors = []
         _libc.munmap(self.address, self.bytes)
+
+
+def _make_writable(address: int, tensor: Tensor) -> None:
+    """No other tensor lies in its pages."""
+    protection = mmap.PROT_READ | mmap.PROT_WRITE
+    if tensor.bytes and _libc.mprotect(address + tensor.offset, tensor.bytes, protection):
+        raise OSError(ctypes.get_errno(), "mprotect of tensors")
 
 
 def _tensor_at(address: int, tensor: Tensor) -> torch.Tensor:

@@ -11,7 +11,11 @@ import msgspec
 
 from kernelmill.backends.base import Backend, BuildFailed, Built, Requirement, RuleFinding
 from kernelmill.backends.cpp.binary_rules import check_library
-from kernelmill.backends.cpp.executable_memory import executable_memory_problems
+from kernelmill.backends.cpp.library_memory import (
+    MEMORY_RULES,
+    memory_problems,
+    thread_local_problems,
+)
 from kernelmill.backends.cpp.machine import machine_facts
 from kernelmill.backends.cpp.source_rules import check_preprocessed, check_text
 from kernelmill.backends.shipping import BuildRecipe
@@ -128,7 +132,7 @@ class CppBackend(Backend):
 
 
 def _compile(compilation: Compilation, zygote: Zygote) -> Built:
-    key = compilation.key(_version(compilation.command[0]), _processor_flags())
+    key = compilation.key(_version(compilation.command[0]), _processor_flags(), MEMORY_RULES)
     result = build_once(key, lambda: _compile_and_inspect(compilation, zygote))
     compiled = Compiled.unpack(result.artefact)
     return Built(
@@ -140,11 +144,14 @@ def _compile(compilation: Compilation, zygote: Zygote) -> Built:
 
 def _compile_and_inspect(compilation: Compilation, zygote: Zygote) -> bytes:
     compiled = compile_library(compilation, zygote)
-    problems = executable_memory_problems(compiled.library)
+    problems = memory_problems(compiled.library)
+    if not compilation.extension:  # the framework's headers bring their own
+        problems += thread_local_problems(compiled.library)
     if problems:
         raise BuildFailed(
-            "executable-memory", problems[0], tuple(problems[:8]),
-            "leave sections and their attributes to the compiler",
+            "memory", problems[0], tuple(problems[:8]),
+            "use local variables, allocate what is large, and leave sections and their attributes "
+            "to the compiler",
         )  # fmt: skip
     if compiled.instructions:
         raise BuildFailed(

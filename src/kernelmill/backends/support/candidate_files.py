@@ -13,7 +13,8 @@ COMPILE_CACHE = "compile_cache"
 TRITON_CACHE = f"{COMPILE_CACHE}/triton"
 """Folder of Triton's cache, for candidates and for torch.compile. Relative, because Triton records
 paths in it, and those must hold in every sandbox that uses it."""
-_NAME = "candidate_model"
+MODEL_MODULE = "candidate_model"
+"""Name under which a candidate's model.py is imported."""
 
 
 def write_sources(sources: Mapping[str, str], folder: Path) -> None:
@@ -26,9 +27,9 @@ def write_sources(sources: Mapping[str, str], folder: Path) -> None:
 
 def import_model(folder: Path) -> ModuleType:
     """Import its model.py, under the same module name everywhere."""
-    spec = importlib.util.spec_from_file_location(_NAME, folder / MODEL_FILE)
+    spec = importlib.util.spec_from_file_location(MODEL_MODULE, folder / MODEL_FILE)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[_NAME] = module
+    sys.modules[MODEL_MODULE] = module
     spec.loader.exec_module(module)
     return module

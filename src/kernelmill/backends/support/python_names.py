@@ -4,6 +4,8 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+LOADERS = ("ctypes.CDLL", "CDLL", "ctypes.cdll.LoadLibrary")
+"""How the functions are spelled that load a library."""
 _LONGEST_CHAIN = 8
 """How often a library may be handed from one name to the next."""
 
@@ -122,7 +124,7 @@ def is_library(value: ast.expr | None, libraries: set[str]) -> bool:
     """Whether an expression is a loaded library, given the names of those that are known."""
     if isinstance(value, ast.Call):
         called = spelled(value.func)
-        return called in ("ctypes.CDLL", "CDLL", "load_inline") or called in libraries
+        return called in (*LOADERS, "load_inline") or called in libraries
     return value is not None and own_name(value) in libraries
 
 

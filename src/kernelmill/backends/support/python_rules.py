@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from kernelmill.backends.base import RuleFinding
 from kernelmill.backends.support.python_names import (
+    LOADERS,
     bound_names,
     constructing_functions,
     functions,
@@ -21,6 +22,12 @@ from kernelmill.backends.support.python_names import (
     root_name,
     single_values,
     spelled,
+)
+from kernelmill.backends.support.python_state import (
+    containers_outside,
+    kept_iterators,
+    reaching_formats,
+    state_changes,
 )
 from kernelmill.syntax import parse_python
 
@@ -80,6 +87,8 @@ _DECORATORS = frozenset(
     "staticmethod property torch.no_grad() torch.inference_mode() torch.no_grad".split()
 )
 _BASES = frozenset("nn.Module torch.nn.Module ctypes.Structure".split())
+_SIGNATURE = frozenset({"argtypes", "restype"})
+"""What may be said of a library's function."""
 _IN_THE_KERNEL = "compute it in the kernel"
 _PLAINLY = "model.py allocates outputs and calls the kernel: write it plainly"
 
@@ -156,9 +165,17 @@ class _Checker:
         self._libraries = library_names(tree)
         self._aliases = library_aliases(tree, self._libraries)
         self._values = single_values(tree)
+        self._containers = containers_outside(tree)
         own = {function.name for function in functions(tree)}
         self._own_methods = own | self._aliases | self._libraries | _MODULE_METHODS
         self._called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+        loads = [
+            node.func
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and spelled(node.func) in LOADERS
+        ]
+        self._loading = {id(inner) for function in loads for inner in ast.walk(function)}
+        """What names the function that loads a library, where it is called."""
         constructors = constructing_functions(tree)
         self._constructors = {id(inner) for f in constructors for inner in ast.walk(f)}
 
@@ -180,6 +197,13 @@ class _Checker:
         for function in functions(self._tree):
             if id(function) not in self._kernel_nodes:
                 yield from self._state(function)
+        for kept in kept_iterators(self._tree):
+            if id(kept.node) not in self._unchecked:
+                instead = "use it up where it is made: for ... in zip(...), list(...)"
+                yield self._finding("state", kept.node, kept.what, instead)
+        for reaching in reaching_formats(self._tree):
+            if id(reaching.node) not in self._unchecked:
+                yield self._finding("internals", reaching.node, reaching.what, "use an f-string")
         yield from self._shadowing()
 
     def _finding(self, rule: str, node: ast.AST, what: str, instead: str) -> RuleFinding:
@@ -247,6 +271,11 @@ class _Checker:
         elif isinstance(node, ast.With | ast.AsyncWith | ast.Lambda | ast.AsyncFunctionDef):
             unneeded = type(node).__name__.lower()
             yield self._finding("unneeded", node, f"uses {unneeded}", _PLAINLY)
+        elif isinstance(node, ast.Assign) and not _is_type(node.value):
+            for target in node.targets:
+                if isinstance(target, ast.Attribute) and target.attr == "restype":
+                    instead = "name a type of ctypes: anything else is called with the result"
+                    yield self._finding("indirect-call", node, f"sets {spelled(target)}", instead)
         elif isinstance(node, ast.ClassDef):
             yield from self._class(node)
         elif isinstance(node, ast.FunctionDef):
@@ -282,6 +311,9 @@ class _Checker:
                 yield self._finding("forbidden-name", node, f"uses {node.id}", _PLAINLY)
         elif isinstance(node, ast.Attribute):
             yield from self._attribute(node)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, bytes):
+            instead = "pass tensors, numbers and structures: a kernel could write into the bytes"
+            yield self._finding("state", node, "has bytes", instead)
         elif isinstance(node, ast.Call):
             yield from self._call(node)
         elif (
@@ -292,6 +324,8 @@ class _Checker:
             yield self._finding("framework-compute", node, "uses @", _IN_THE_KERNEL)
 
     def _attribute(self, node: ast.Attribute) -> Iterator[RuleFinding]:
+        if id(node) in self._loading:
+            return
         owner, name = own_name(node.value), node.attr
         module = self._modules.get(owner) if isinstance(node.value, ast.Name) else None
         if module is None and spelled(node.value) in ("torch.nn", "torch.nn.init", "nn.init"):
@@ -300,6 +334,12 @@ class _Checker:
             yield self._finding("internals", node, f"reaches for {name}", _PLAINLY)
         elif module is not None:
             yield from self._module_attribute(node, module)
+        elif name.startswith("_") and is_library(node.value, self._libraries):
+            yield self._finding("internals", node, f"reaches for {spelled(node)}", _PLAINLY)
+        elif root_name(node.value) in self._libraries | self._aliases and (
+            isinstance(node.ctx, ast.Store) and name not in _SIGNATURE
+        ):
+            yield self._finding("internals", node, f"sets {spelled(node)}", _PLAINLY)
         elif not self._is_own(node) and name not in self._allowed_attributes(node):
             instead = f"{_IN_THE_KERNEL}, or {_PLAINLY}"
             yield self._finding("framework-compute", node, f"uses .{name}", instead)
@@ -344,7 +384,9 @@ class _Checker:
 
     def _call(self, node: ast.Call) -> Iterator[RuleFinding]:
         function, called = node.func, spelled(node.func)
-        if called in ("ctypes.CDLL", "CDLL"):
+        if any(keyword.arg == "key" for keyword in node.keywords):
+            yield self._finding("indirect-call", node, f"gives {called} a key", _PLAINLY)
+        if called in LOADERS:
             if not self._loads_own_library(node):
                 instead = 'load str(pathlib.Path(__file__).with_name("kernel.so"))'
                 yield self._finding("foreign-library", node, f"calls {spelled(node)}", instead)
@@ -366,7 +408,7 @@ class _Checker:
 
     def _loads_own_library(self, call: ast.Call) -> bool:
         """Whether it loads kernel.so from beside model.py, whose path may be in a variable."""
-        text = f"ctypes.{spelled(call).removeprefix('ctypes.')}"
+        text = f"ctypes.CDLL{spelled(call).removeprefix(spelled(call.func))}"
         for argument in ast.walk(call):
             if isinstance(argument, ast.Name) and argument.id in self._values:
                 text = text.replace(f"({argument.id})", f"({self._values[argument.id]})")
@@ -380,34 +422,23 @@ class _Checker:
             yield self._finding("state", function, "has a mutable default argument", instead)
         if function.name == "__init__":
             return
-        arguments = {a.arg for a in (*function.args.args, *function.args.kwonlyargs)} - {"self"}
-        local = arguments | {
-            n.id
-            for n in ast.walk(function)
-            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-        }
-        for node in ast.walk(function):
-            what = _state_change(node, local)
-            if what and not self._is_signature(node):
-                instead = "keep nothing between calls"
-                yield self._finding("state", node, f"{what} in {function.name}", instead)
+        for change in state_changes(function, self._containers):
+            if not self._is_signature(change.node):
+                what = f"{change.what} in {function.name}"
+                yield self._finding("state", change.node, what, "keep nothing between calls")
 
     def _is_signature(self, node: ast.AST) -> bool:
         """Whether it is the type of a library's function, wherever that is declared."""
-        signature = isinstance(node, ast.Attribute) and node.attr in ("argtypes", "restype")
+        signature = isinstance(node, ast.Attribute) and node.attr in _SIGNATURE
         return signature and root_name(node) in self._libraries | self._aliases
 
 
-def _state_change(node: ast.AST, local: set[str]) -> str:
-    """The change that a node makes to something that outlives the call; empty if none."""
-    if not isinstance(node, ast.Attribute | ast.Subscript):
-        return ""
-    mine = root_name(node) in local
-    if isinstance(node.ctx, ast.Store | ast.Del):
-        return "" if mine and isinstance(node, ast.Subscript) else f"changes {spelled(node)}"
-    if isinstance(node, ast.Attribute) and node.attr in ("append", "extend") and not mine:
-        return f"adds to {spelled(node.value)}"
-    return ""
+def _is_type(node: ast.expr) -> bool:
+    """Whether it is None, a type of ctypes, or a pointer to one."""
+    name = spelled(node).removeprefix("ctypes.")
+    if name.startswith("POINTER("):
+        return name.removeprefix("POINTER(ctypes.").removeprefix("POINTER(")[:-1] in _CTYPES
+    return name == "None" or name in _CTYPES
 
 
 _DANGEROUS = frozenset(

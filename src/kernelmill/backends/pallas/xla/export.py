@@ -53,7 +53,7 @@ class _Exporter:
     def export(self, message: ChannelMessage) -> tuple[dict[str, Any], tuple[int, ...]]:
         given = msgspec.convert(message.body["layout"], records.Layout)
         inputs = msgspec.convert(message.body["inputs"], records.Node)
-        view = TensorView(message.files[0], given, writable=True)
+        view = TensorView(message.files[0], given, range(len(given.tensors)))
         program = export(self._model, tuple(inputs.restore(view.tensors)), strict=False)
         reader = _GraphReader(program.run_decompositions(), message.body["state"])
         graph = reader.read(len(given.tensors))

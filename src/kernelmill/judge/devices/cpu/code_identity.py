@@ -50,11 +50,13 @@ class KnownCode(NamedTuple):
     pages: frozenset[CodePage]
     """Pages of other libraries in which the framework's allowed calls spend their time."""
 
-    def is_neutral(self, region: MemoryRegion, address: int) -> bool:
-        if region.inode == 0:
-            return region.path == _VDSO
-        file = _file(region)
-        return file in self.files or _page(region, address) in self.pages
+    def is_neutral(self, region: MemoryRegion) -> bool:
+        """Whether it is Python or a run-time library."""
+        return region.path == _VDSO if region.inode == 0 else _file(region) in self.files
+
+    def is_framework_call(self, region: MemoryRegion, address: int) -> bool:
+        """Whether one of the framework's allowed calls works there: it fills or copies memory."""
+        return region.inode != 0 and _page(region, address) in self.pages
 
 
 def learn_known_code(zygote: Zygote, threads: int) -> KnownCode:

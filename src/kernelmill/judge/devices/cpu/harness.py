@@ -3,12 +3,18 @@
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import cycle
 
 from kernelmill.backends.base import Built
 from kernelmill.judge.cases import HostCase, HostCaseSet
-from kernelmill.judge.correctness import Correctness, check_correctness
+from kernelmill.judge.correctness import (
+    Correctness,
+    TrialRefused,
+    TrialResult,
+    check_correctness,
+)
 from kernelmill.judge.devices.cpu.code_identity import KnownCode
-from kernelmill.judge.devices.cpu.interleaved import InterleavedTiming, TimedCandidate
+from kernelmill.judge.devices.cpu.interleaved import InterleavedTiming, TimedCandidate, TimedInputs
 from kernelmill.judge.devices.cpu.peak_memory import peak_bytes
 from kernelmill.judge.devices.cpu.profiling import Sampler
 from kernelmill.judge.devices.cpu.roofline import cpu_floor
@@ -96,10 +102,23 @@ class CpuHarness(Harness[CandidateTemplate]):
         return self._check(runner, self.cases.held_out[:1])
 
     def _check(self, template: CandidateTemplate, cases: list[HostCase]) -> Correctness:
-        """Run all trials in one process, as a user's program would."""
-        seconds = self._settings.seconds
+        """Run all trials in one process, as a user's program would, with several numbers of
+        threads, which are a user's choice."""
+        own, seconds = self._settings.threads, self._settings.seconds
+        numbers = cycle((own, 1 if own > 1 else 2, own, own + 1))
+
+        def run(case: HostCase) -> TrialResult:
+            threads = next(numbers)
+            try:
+                return run_trial(runner, case, seconds, threads)
+            except TrialRefused as refused:
+                if threads == own:
+                    raise
+                said = f"OpenMP has {threads} threads in this trial and {own} in others"
+                raise refused.explained(said, hint="") from None
+
         with template.fork() as runner:
-            return check_correctness(cases, lambda case: run_trial(runner, case, seconds))
+            return check_correctness(cases, run)
 
     def prepare(self, compiled: bool) -> None:
         self.baselines(compiled)
@@ -115,7 +134,7 @@ class CpuHarness(Harness[CandidateTemplate]):
         timing = InterleavedTiming(
             TimedCandidate(runner, outputs),
             self.baselines(compiled),
-            self.ring,
+            TimedInputs(self.ring, self.task.buffers, self.cases.unlike_timed),
             Sampler(self.known_code(), built.artefacts),
             self._settings,
         )
@@ -184,12 +203,12 @@ class CpuHarness(Harness[CandidateTemplate]):
         )
         slots = max(1, min(wanted, fitting))
         self.cases.hold_out(self.task, InputRing.cases_needed(slots))
-        return InputRing(self.cases.held_out, slots, self.task.buffers)
+        return InputRing(self.cases.held_out, slots)
 
     def _eager_nanoseconds(self) -> int:
         """Time that eager takes for a call."""
-        ring = InputRing(self.cases.held_out, 1, self.task.buffers)
-        self.eager.attach(ring.request(), ring.file, _SECONDS)
+        ring = InputRing(self.cases.held_out, 1)
+        self.eager.attach(ring.request(self.task.buffers), ring.file, _SECONDS)
         self.eager.sandbox.stop()
         self.eager.batch(1, _SECONDS)
         took = min(self.eager.batch(1, _SECONDS).nanoseconds for _ in range(3))

@@ -1,12 +1,13 @@
 """Interleaved timing on the CPU: candidate and baselines in turn, with checks of the outputs."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
+from kernelmill.judge.cases import HostCase
 from kernelmill.judge.compare import compare
 from kernelmill.judge.devices.cpu.kept_state import KeptState
 from kernelmill.judge.devices.cpu.profiling import Sampler
@@ -38,8 +39,9 @@ _PROFILED_ROUNDS = 10
 """Rounds in which the candidate is looked at instead of timed; it cannot know which."""
 _MOST_PROFILED_ROUNDS = 80
 """Profiling continues after the timed rounds until it is decided whose code the candidate runs."""
-_LASTING_BATCHES = 4
-"""Batches that one process answers at the end, as in a user's program."""
+_LASTING_PROCESSES = 3
+_LASTING_BATCHES = 3
+"""Processes at the end, and the batches that each answers at least, as in a user's program."""
 _WARM_UP_ROUNDS = 2
 _MOST_WAITED_SHARE = 0.04
 """A round is disturbed where a runner waited for a processor for more than this share of it."""
@@ -48,6 +50,14 @@ _LEAST_ROUNDS = 10
 _PROCESSOR_SLACK = 1.1
 _PROCESSOR_TOLERANCE = 500_000
 """Factor and nanoseconds by which processor time may exceed that of all threads in a batch."""
+
+
+class TimedInputs(NamedTuple):
+    ring: InputRing
+    buffers: tuple[str, ...]
+    """Names of the task's buffers."""
+    unlike: list[HostCase]
+    """Cases of other distributions than those whose calls are timed."""
 
 
 class TimedCandidate(NamedTuple):
@@ -75,7 +85,7 @@ class InterleavedTiming:
         self,
         candidate: TimedCandidate,
         baselines: list[RunnerHandle],
-        ring: InputRing,
+        inputs: TimedInputs,
         sampler: Sampler,
         settings: JudgeSettings,
     ) -> None:
@@ -86,7 +96,9 @@ class InterleavedTiming:
         self._waits: list[float] = []
         self._durations: list[int] = []
         """Nanoseconds of the candidate's batches."""
-        self._ring = ring
+        self._ring = inputs.ring
+        self._ring_request = inputs.ring.request(inputs.buffers)
+        self._unlike = inputs.unlike
         self._seconds = settings.seconds
         self._threads = settings.threads
         self._processors = settings.thread_processors()
@@ -114,7 +126,7 @@ class InterleavedTiming:
     def _attach_baselines(self) -> None:
         with attributed_to_reference():
             for baseline in self._baselines:
-                baseline.attach(self._ring.request(), self._ring.file, self._seconds)
+                baseline.attach(self._ring_request, self._ring.file, self._seconds)
                 baseline.sandbox.stop()
 
     def _run_schedule(self, rounds: int) -> None:
@@ -144,7 +156,8 @@ class InterleavedTiming:
             self._durations.append(timing.nanoseconds)
             after = self._time_baselines() if candidate_first else []
             self._check_processors(timing)
-            self._check(fork, timing.pointers, thorough)
+            whole = {int(self._rng.integers(self._ring.slots))} if thorough else set()
+            self._check(fork, timing.pointers, whole)
         return [timing, *after, *reversed(before)]
 
     def _time_baselines(self, reverse: bool = False) -> list[Timing]:
@@ -158,7 +171,7 @@ class InterleavedTiming:
     def _ready_fork(self) -> Iterator[_ReadyFork]:
         self._ring.refill_warm_up(self._rng)
         with self._candidate.template.fork() as runner:
-            runner.attach(self._ring.request(), self._ring.file, self._seconds)
+            runner.attach(self._ring_request, self._ring.file, self._seconds)
             slots = self._ring.slots
             output_bytes = sum(output.extent for output in self._candidate.outputs)
             request = WarmUpRequest(slot=slots, calls=slots, output_bytes=output_bytes)
@@ -173,15 +186,28 @@ class InterleavedTiming:
             calls = self._ring.slots
             moment = self._rng.uniform(0, float(np.median(self._durations))) / 1e9
             pointers = self._sampler.run(fork.runner, calls, self._seconds, moment)
-            self._check(fork, pointers, thorough=False)
+            self._check(fork, pointers)
 
     def _run_on(self) -> None:
-        """Let one process answer many calls, with new values at the same addresses."""
-        with self._ready_fork() as fork:
-            for _ in range(_LASTING_BATCHES):
-                self._ring.refill(self._rng)
-                timing = fork.runner.batch(self._ring.slots, self._seconds)
-                self._check(fork, timing.pointers, thorough=True)
+        """Let processes answer many calls, with new values at the same addresses.
+
+        Their first batch is what a timed one is, but for the values: these are of the kinds that
+        trials hold and the clock never sees. So no process can know that it may expect less.
+        """
+        numbers = self._rng.permutation(len(self._unlike)).tolist()
+        waiting = [self._unlike[number] for number in numbers]
+        for remaining in range(_LASTING_PROCESSES, 0, -1):
+            share = -(-len(waiting) // remaining)
+            mine, waiting = waiting[:share], waiting[share:]
+            with self._ready_fork() as fork:
+                for number in range(max(_LASTING_BATCHES, 1 + -(-share // self._ring.slots))):
+                    first, mine = mine[: self._ring.slots], mine[self._ring.slots :]
+                    # The second batch holds what is timed, even if there are many others.
+                    if number == 1 and first:
+                        first, mine = [], [*first, *mine]
+                    self._ring.fill_with(first, self._rng)
+                    timing = fork.runner.batch(self._ring.slots, self._seconds)
+                    self._check(fork, timing.pointers, whole=set(range(self._ring.slots)))
 
     def _is_hopeless(self) -> bool:
         return is_hopeless(*self._rows[:2])
@@ -206,14 +232,16 @@ class InterleavedTiming:
                 f"{self._threads}"
             )
 
-    def _check(self, fork: _ReadyFork, pointers: list[list[int]], thorough: bool) -> None:
+    def _check(
+        self, fork: _ReadyFork, pointers: list[list[int]], whole: Collection[int] = ()
+    ) -> None:
         """Compare the candidate's outputs of every call with what its case expects, while it is
-        stopped."""
+        stopped: a sample of the elements, and all of them in the calls `whole`."""
         outputs = self._candidate.outputs
         if len(pointers) != self._ring.slots or any(len(p) != len(outputs) for p in pointers):
             raise SandboxProtocolError("a timed batch without all its outputs")
-        call = int(self._rng.integers(self._ring.slots))
-        if thorough and fork.runner.shares_memory(pointers[call]):
+        every = [address for addresses in pointers for address in addresses]
+        if fork.runner.shares_memory(every):
             raise TimedOutputsShared("in a timed call an output shares memory with an input")
         if outputs_overlap([*fork.warm_pointers, *pointers], outputs):
             raise TimedOutputsShared("outputs of several calls share memory")
@@ -221,7 +249,7 @@ class InterleavedTiming:
             raise StateKept("a call has changed static variables of the kernel")
         for number, addresses in enumerate(pointers):
             for index, address in enumerate(addresses):
-                self._compare(fork.runner, number, index, address, thorough and number == call)
+                self._compare(fork.runner, number, index, address, number in whole)
 
     def _compare(
         self, runner: RunnerHandle, call: int, index: int, address: int, thorough: bool

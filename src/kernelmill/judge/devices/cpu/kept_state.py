@@ -11,9 +11,8 @@ from typing import NamedTuple
 from elftools.elf.constants import P_FLAGS
 from elftools.elf.elffile import ELFFile
 
+from kernelmill.backends.base import MOST_VARIABLE_BYTES
 from kernelmill.sandbox import ConfinedProcess
-
-_MOST_BYTES = 64 << 20
 
 
 class KeptState:
@@ -45,7 +44,7 @@ def _variables(process: ConfinedProcess, artefacts: Mapping[str, bytes]) -> list
                 (region.start + segment.address, segment.size)
                 for segment in _writable_segments(artefacts[name])
             ]
-    return spans if sum(size for _, size in spans) <= _MOST_BYTES else []
+    return spans if sum(size for _, size in spans) <= MOST_VARIABLE_BYTES else []
 
 
 class _Segment(NamedTuple):

@@ -6,29 +6,36 @@ come from the operating system.
 """
 
 import math
+import re
 import time
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from kernelmill.judge.devices.cpu.code_identity import KnownCode, is_page_of_its_file
 from kernelmill.judge.foreign_compute import NEGLIGIBLE_MS
 from kernelmill.judge.runner_handle import RunnerHandle
 from kernelmill.records.verdict import Profile
-from kernelmill.sandbox import ConfinedProcess, MemoryRegion
+from kernelmill.sandbox import ConfinedProcess, MemoryRegion, SandboxProtocolError
 
 _ENOUGH_LOOKS = 12
 """Number of computing threads that decide where the time goes, if none was in foreign code."""
 _ENOUGH_DOUBTFUL_LOOKS = 48
 """Number that decides if some were."""
+_MUCH = 4
+"""So many times the kernel's time in the framework's allowed calls make it doubtful, too."""
 _ENOUGH_SAMPLES = 24
 """Number of threads of any kind that does: a kernel may spend its time in memcpy."""
 _UNSEEN = 3.0
 """What was in none of n samples is in less than this many n-th of the time, at 95%."""
 _CONFIDENCE = 1.64
 _PROCESS_CLOCK = 2
+_C_LIBRARY = re.compile(r"/libc[-.][^/]*$")
+_WORD = np.dtype(np.uint64)
 
-CodeOwner = Literal["kernel", "foreign", "neutral"]
+CodeOwner = Literal["kernel", "foreign", "framework", "neutral"]
 
 
 class _ThreadState(NamedTuple):
@@ -36,6 +43,8 @@ class _ThreadState(NamedTuple):
     """Nanoseconds of processor time."""
     address: int | None
     """Where it computes; None where it waits in the kernel."""
+    stack: int = 0
+    """The end of its stack."""
 
 
 class Sampler:
@@ -68,12 +77,24 @@ class Sampler:
         accepted anyway. The latter decides on calls of microseconds, whose time is spent in
         Python: foreign time cannot exceed the processor time that was measured.
         """
+        if self._leaves_the_work:
+            return self.looks + self._found["framework"] >= _ENOUGH_DOUBTFUL_LOOKS
         if self._found["foreign"]:
             return self.looks >= _ENOUGH_DOUBTFUL_LOOKS
         if self.looks >= _ENOUGH_LOOKS or self._found.total() >= _ENOUGH_SAMPLES:
             return True
         unseen = min(1.0, _UNSEEN / max(1, self._found.total()))
         return self._calls > 0 and unseen * self._milliseconds_per_call <= NEGLIGIBLE_MS
+
+    @property
+    def _leaves_the_work(self) -> bool:
+        """Whether the framework may do what the kernel should, in time that counts."""
+        framework = self._found["framework"]
+        much = framework > _MUCH * self._found["kernel"]
+        return much and self._milliseconds(framework) > NEGLIGIBLE_MS
+
+    def _milliseconds(self, found: float) -> float:
+        return found / max(1, self._found.total()) * self._milliseconds_per_call
 
     @property
     def _milliseconds_per_call(self) -> float:
@@ -120,6 +141,8 @@ class Sampler:
         return Profile(
             looks=self.looks,
             kernel=self._found["kernel"] / total,
+            framework=self._found["framework"] / total,
+            framework_ms=self._milliseconds(self._found["framework"]),
             foreign=foreign,
             foreign_ms=foreign * self._milliseconds_per_call,
         )
@@ -130,18 +153,42 @@ class Sampler:
         for thread in process.threads():
             state = _state(process.pid, thread)
             if state.address is not None and state.used > used.get(thread, 0):
-                self._found[self._classify(process, regions, state.address)] += 1
+                owner = self._classify(process, regions, state.address)
+                if owner == "neutral":
+                    owner = self._for_whom(process, regions, state)
+                self._found[owner] += 1
 
     def _classify(
         self, process: ConfinedProcess, regions: list[MemoryRegion], address: int
     ) -> CodeOwner:
         """Whose code is at an address: all that is neither known nor the kernel's is foreign."""
-        region = next((r for r in regions if r.start <= address < r.end), None)
+        region = _region_of(regions, address)
         if region is None or not is_page_of_its_file(process.pid, address):
             return "foreign"
-        if self._known.is_neutral(region, address):
+        if self._known.is_neutral(region):
             return "neutral"
+        if self._known.is_framework_call(region, address):
+            return "framework"
         return "kernel" if self._is_kernel(process, region) else "foreign"
+
+    def _for_whom(
+        self, process: ConfinedProcess, regions: list[MemoryRegion], state: _ThreadState
+    ) -> CodeOwner:
+        """Who has called the C library: its copies leave their caller's address on the stack.
+
+        What it does for the framework is to fill and copy.
+        """
+        region = _region_of(regions, state.address)
+        if region is None or not _C_LIBRARY.search(region.path):
+            return "neutral"
+        try:
+            top = int(process.read([(state.stack, _WORD.itemsize)]).view(_WORD)[0])
+        except SandboxProtocolError:
+            return "neutral"
+        if _region_of(regions, top) is None:
+            return "neutral"
+        owner = self._classify(process, regions, top)
+        return "framework" if owner == "foreign" else owner
 
     def _is_kernel(self, process: ConfinedProcess, region: MemoryRegion) -> bool:
         """Whether it holds, byte for byte, the code that was built for the candidate."""
@@ -150,6 +197,12 @@ class Sampler:
             return False
         code = built[region.offset : region.offset + region.end - region.start]
         return bool(code) and process.read([(region.start, len(code))]).tobytes() == code
+
+
+def _region_of(regions: list[MemoryRegion], address: int | None) -> MemoryRegion | None:
+    if address is None:
+        return None
+    return next((region for region in regions if region.start <= address < region.end), None)
 
 
 def _least_share(found: int, looks: int) -> float:
@@ -174,4 +227,6 @@ def _state(pid: int, thread: int) -> _ThreadState:
             fields = state.read().split()
     except OSError:
         return _ThreadState(0, None)
-    return _ThreadState(used, int(fields[2], 16) if fields[:1] == ["-1"] else None)
+    if fields[:1] != ["-1"]:
+        return _ThreadState(used, None)
+    return _ThreadState(used, int(fields[2], 16), int(fields[1], 16))

@@ -6,6 +6,7 @@ reads the outputs while this one is stopped.
 
 import os
 import tempfile
+from collections.abc import Collection
 from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
@@ -122,7 +123,9 @@ class _CudaServer(ModelServer):
         self._given = given
         self.add_command("lock", self._lock)
 
-    def take_tensors(self, message: ChannelMessage, layout: Layout, writable: bool) -> GivenTensors:
+    def take_tensors(
+        self, message: ChannelMessage, layout: Layout, writable: Collection[int]
+    ) -> GivenTensors:
         return GivenTensors(tensors_at(self._given.address, layout))
 
     def synchronise(self) -> None:

@@ -1,4 +1,4 @@
-"""Rules on the memory that a library makes executable, whatever its sections are called."""
+"""Rules on the memory of a library: what is executable, and what no look from outside finds."""
 
 import io
 from collections.abc import Iterator
@@ -7,15 +7,28 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
+from kernelmill.backends.base import MOST_VARIABLE_BYTES
+
 _EXECUTE, _WRITE = 1, 2
 _SECTION_WRITE, _SECTION_EXECUTE = 1, 4
 _MOST_NAME = 80
+MEMORY_RULES = f"thread_local, {MOST_VARIABLE_BYTES}"
+"""What a build was held to since these rules exist: others are not taken from a cache."""
 
 
-def executable_memory_problems(library: bytes) -> list[str]:
-    """What is wrong with the executable memory of a library, one sentence each."""
+def memory_problems(library: bytes) -> list[str]:
+    """What is wrong with the memory of a library, one sentence each."""
     try:
         return list(_problems(ELFFile(io.BytesIO(library))))
+    except (ELFError, ArithmeticError, LookupError, ValueError) as error:
+        return [f"the library cannot be read: {error}"]
+
+
+def thread_local_problems(library: bytes) -> list[str]:
+    """Variables that every thread has to itself: no look from outside finds them."""
+    try:
+        segments = ELFFile(io.BytesIO(library)).iter_segments("PT_TLS")
+        return ["it has thread_local variables" for _ in segments]
     except (ELFError, ArithmeticError, LookupError, ValueError) as error:
         return [f"the library cannot be read: {error}"]
 
@@ -29,6 +42,9 @@ def _problems(elf: ELFFile) -> Iterator[str]:
             yield "it has memory that is writable and executable"
     if not any(segment["p_type"] == "PT_GNU_STACK" for segment in elf.iter_segments()):
         yield "its stack is executable"
+    variables = (s for s in elf.iter_segments("PT_LOAD") if s["p_flags"] & _WRITE)
+    if sum(segment["p_memsz"] for segment in variables) > MOST_VARIABLE_BYTES:
+        yield f"its variables take more than {MOST_VARIABLE_BYTES >> 20} MiB"
     yield from _section_problems(elf)
 
 
