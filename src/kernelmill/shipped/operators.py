@@ -23,6 +23,7 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import _disable_current_modes
 
 from .building import KernelUnavailable, load_kernel, read_recipe
+from .snapshot import is_plain
 
 SPEC_FILE = "kernel.json"
 REFERENCE_FILE = "reference.py"
@@ -136,7 +137,7 @@ class Kernel:
                 return "rank"
             if tensor.numel() == 0:
                 return "empty"
-            if tensor.layout is not torch.strided or tensor.is_neg() or tensor.is_quantized:
+            if not is_plain(tensor) or tensor.is_neg() or tensor.is_quantized:
                 return "layout"
             for size, (least, most) in zip(tensor.shape, wanted.sizes, strict=True):
                 if not least <= size <= most:
@@ -207,7 +208,9 @@ class Kernel:
         found: _Skeleton | None = getattr(self._local, key, None)
         if found is None:
             # Neither a compiler that traces this call nor the caller's generator may notice.
-            with _disable_current_modes(), _keep_seed(), torch.no_grad():
+            with (
+                _disable_current_modes(), _keep_seed(), torch.inference_mode(False), torch.no_grad()
+            ):  # fmt: skip
                 module = self._construct(what)
                 if device is not None:
                     module = module.to(device)
