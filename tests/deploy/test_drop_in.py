@@ -210,12 +210,16 @@ def test_other_kinds_of_tensors_are_answered_by_the_original(optimized: Any) -> 
     net, x = optimized.revert(), example()
     assert type(optimized(x.as_subclass(Own))) is Own
     for given in (x.to_sparse(), x.to_sparse_csr(), torch.nested.nested_tensor([x, x])):
-        with pytest.raises(RuntimeError) as theirs:
-            net(given)
-        with pytest.raises(RuntimeError) as ours:
-            optimized(given)
-        assert str(ours.value) == str(theirs.value)
+        assert _said(optimized, given) == _said(net, given)
     assert reasons(optimized) == {"layout"}
+
+
+def _said(module: nn.Module, given: torch.Tensor) -> str:
+    """The error or the result of a call, without addresses."""
+    try:
+        return str(module(given))
+    except RuntimeError as error:
+        return str(error)
 
 
 def test_hooks_of_all_modules_are_called(optimized: Any) -> None:
