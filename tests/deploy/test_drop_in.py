@@ -264,6 +264,41 @@ def test_threads_share_a_module(optimized: Any) -> None:
     assert not wrong
 
 
+class Lookups(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding, self.bag = nn.Embedding(10, 8), nn.EmbeddingBag(12, 8)
+        self.table = nn.Parameter(torch.randn(14, 8))
+
+    def forward(self, *index: torch.Tensor) -> torch.Tensor:
+        x = self.embedding(index[0]).exp() + self.bag(index[1])
+        return x + self.table[index[2]] * torch.gather(self.table, 0, index[3])[0]
+
+
+def test_indices_out_of_range_are_no_addresses(tmp_path: Path) -> None:
+    net = Lookups().eval()
+    shapes, rows = ((4,), (4, 3), (4,), (2, 8)), (10, 12, 14, 14)
+    good = tuple(torch.randint(0, 5, shape) for shape in shapes)
+    tasks = extract_regions(net, good, {}).tasks
+    store_champions(tmp_path / "w", {task.name: task.source for task in tasks})
+    optimized = kernelmill.optimize(net, good, budget=0, workspace=tmp_path / "w")
+    assert optimized.report.is_faster
+    for number, size in enumerate(rows):
+        for value in (size - 1, size, -1, -size - 1, 10**9):
+            given = [one.clone() for one in good]
+            given[number].view(-1)[0] = value
+            assert _outcome(optimized, given) == _outcome(net, given)
+    kernels = [one for name, one in optimized.engagement().items() if name != "graph"]
+    assert sum(one.fallbacks["values"] for one in kernels) >= 4 * len(rows)
+
+
+def _outcome(module: nn.Module, given: list[torch.Tensor]) -> Any:
+    try:
+        return [round(one, 3) for one in module(*given).flatten().tolist()]
+    except (IndexError, RuntimeError) as error:
+        return str(error)
+
+
 def test_outputs_lie_in_memory_as_the_originals_do(workspace: Path) -> None:
     net = Permuted().eval()
     optimized = put_in(workspace, net)

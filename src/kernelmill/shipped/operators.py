@@ -23,6 +23,7 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import _disable_current_modes
 
 from .building import KernelUnavailable, load_kernel, read_recipe
+from .index_ranges import IndexRange, find_ranges
 from .snapshot import is_plain
 
 SPEC_FILE = "kernel.json"
@@ -96,6 +97,12 @@ class Kernel:
         self._local = threading.local()
         self._checked: set[tuple[torch.Size, ...]] = set()
         self._disabled = ""
+        # On a GPU the values are not known without waiting for them, and PyTorch does not check.
+        self._has_integers = self.device == "cpu" and any(
+            not one.dtype.is_floating_point and one.dtype is not torch.bool for one in self._wanted
+        )
+        self._ranges: tuple[IndexRange, ...] | None = None
+        self._lock = threading.Lock()
         self.operator = _define(self, namespace)
 
     # Calls
@@ -146,7 +153,28 @@ class Kernel:
             size = tensors[first[0]].shape[first[1]]
             if any(tensors[number].shape[axis] != size for number, axis in others):
                 return "sizes"
+        if self._has_integers and not all(one.contains(tensors) for one in self._index_ranges()):
+            return "values"
         return ""
+
+    def _index_ranges(self) -> tuple[IndexRange, ...]:
+        with self._lock:
+            if self._ranges is None:
+                with _disable_current_modes(), _keep_seed(), torch.no_grad():
+                    self._ranges = find_ranges(self._example_tensors(), self._accepts)
+            return self._ranges
+
+    def _example_tensors(self) -> list[torch.Tensor]:
+        state = self.new_reference().state_dict()
+        inputs = self.flatten(self.example_inputs()) or []
+        return [*inputs, *(state[name] for name in self.state_names)]
+
+    def _accepts(self, tensors: Sequence[torch.Tensor]) -> bool:
+        try:
+            self.run_reference(tensors)
+        except (IndexError, RuntimeError, ValueError):
+            return False
+        return True
 
     def _run_kernel(self, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         skeleton = self._skeleton("kernel")

@@ -158,10 +158,13 @@ def _changed(
         if found is not value and not _equal(found, value):
             return key
     for key, kind, elements in contents:
-        container: Any = getattr(part, key, _MISSING)
-        if type(container) is not kind or len(container) != _length(kind, elements):
+        container = getattr(part, key, _MISSING)
+        if type(container) is not kind:
             return key
-        for one, other in zip(_elements(container), elements, strict=True):
+        now = _elements(container)
+        if len(now) != len(elements):
+            return key
+        for one, other in zip(now, elements, strict=True):
             if one is not other and not _equal(one, other):
                 return key
     return ""
@@ -177,10 +180,6 @@ def _elements(container: Any) -> tuple[Any, ...]:
     if isinstance(container, dict):
         return (*container.keys(), *container.values())
     return tuple(container)
-
-
-def _length(kind: type, elements: tuple[Any, ...]) -> int:
-    return len(elements) // 2 if issubclass(kind, dict) else len(elements)
 
 
 def _points_to_state(value: Any) -> bool:
