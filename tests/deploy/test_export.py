@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,6 +16,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.autograd import forward_ad
 
 from deploy.workspaces import SCALED_NORM, store_champions
 from judge.kernels import KERNEL, MODEL, TASK
@@ -166,6 +167,70 @@ def test_modules_stand_for_their_reference(package: ModuleType) -> None:
         y = torch.randn(4, 9)
         wide(y, y)
     assert kernel.engagement.fallbacks == {"autocast": 1, "other constructor arguments": 1}
+
+
+SHIFTED = """
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.shift = 1.5
+        self.norm = nn.LayerNorm(8)
+        self.register_buffer("mask", torch.ones(8), persistent=False)
+
+    def forward(self, x):
+        return torch.sigmoid(self.norm(x)) * self.mask + self.shift
+
+
+def get_inputs():
+    return [torch.randn(4, 8)]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+def test_changed_modules_answer_themselves(tmp_path: Path) -> None:
+    store_champions(tmp_path / "w", {"shifted": SHIFTED})
+    export(tmp_path / "w", tmp_path / "changed_kernels")
+    sys.path.insert(0, str(tmp_path / "changed_kernels" / "src"))
+    package = importlib.import_module("changed_kernels")
+    sys.path.pop(0)
+    kernel, x = package.kernels["shifted"], torch.randn(4, 8)
+    changes: list[tuple[Callable[[Any], Any], str]] = [
+        (lambda one: None, ""),
+        (lambda one: setattr(one, "shift", 0.25), "other attributes (shift)"),
+        (lambda one: one.mask.zero_(), "other state"),
+        (lambda one: setattr(one, "norm", torch.nn.LayerNorm(8, 1.0)), "other attributes (eps)"),
+        (lambda one: setattr(one, "norm", torch.nn.Identity()), "other submodules"),
+        (lambda one: one.norm.register_forward_hook(lambda *_: x), "hooks"),
+        (lambda one: one.norm.register_parameter("bias", None), "other state"),
+    ]
+    with torch.no_grad():
+        for change, reason in changes:
+            kernel.engagement.reset()
+            ours, theirs = package.Shifted(), kernel.new_reference()
+            change(ours)
+            change(theirs)
+            torch.testing.assert_close(ours(x), theirs(x), rtol=1e-4, atol=1e-5)
+            copied = copy.deepcopy(ours)
+            torch.testing.assert_close(copied(x), theirs(x), rtol=1e-4, atol=1e-5)
+            assert set(kernel.engagement.fallbacks) == ({reason} if reason else set())
+        many = torch.stack([x, 2 * x])
+        torch.testing.assert_close(
+            torch.func.vmap(package.Shifted())(many), torch.func.vmap(kernel.new_reference())(many)
+        )
+        with forward_ad.dual_level():
+            dual = forward_ad.make_dual(x, torch.ones_like(x))
+            tangents = [
+                forward_ad.unpack_dual(one(dual)).tangent
+                for one in (package.Shifted(), kernel.new_reference())
+            ]
+            torch.testing.assert_close(*tangents)
 
 
 def test_threads_do_not_mix_their_states(package: ModuleType) -> None:

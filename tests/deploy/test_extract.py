@@ -82,6 +82,23 @@ def test_what_is_read_many_times_is_computed_before() -> None:
     assert "sum" not in joined and "mean" not in joined and "max_pool2d" not in joined
 
 
+class Bagged(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.bag = nn.EmbeddingBag(10, 4, mode="mean")
+
+    def forward(self, index: torch.Tensor) -> torch.Tensor:
+        return self.bag(index).exp()
+
+
+def test_what_a_region_makes_of_nothing_is_no_input() -> None:
+    """Drawn at random, the offsets of bags would be no offsets."""
+    (task,) = extract_regions(Bagged(), (torch.randint(0, 10, (5, 3)),), {}).tasks
+    assert "arange" in task.operators
+    described = describe("t", task.source)
+    assert len(described.shown.tensors) == 1
+
+
 def test_a_model_without_kernels_stays_as_it_is(model: Path, tmp_path: Path) -> None:
     options = ["--workspace", str(tmp_path / "nothing")]
     done = CliRunner().invoke(app, ["patch", str(model), *options])

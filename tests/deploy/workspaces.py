@@ -74,10 +74,13 @@ def compose(task: Task) -> Candidate:
 def store_champions(
     folder: Path,
     sources: dict[str, str],
-    ratio: float = 2.0,
+    ratio: float | None = 2.0,
     candidates: Mapping[str, Candidate] = MappingProxyType({}),
 ) -> None:
-    """A workspace with one campaign, whose tasks are solved by composed or the given candidates."""
+    """A workspace with one campaign, whose tasks are solved by composed or the given candidates.
+
+    Without a ratio, none of them has passed.
+    """
     tasks = {name: describe(name, source) for name, source in sources.items()}
     with Workspace(folder, create=True) as workspace:
         new = [NewTask(name, task) for name, task in tasks.items()]
@@ -90,6 +93,7 @@ def store_champions(
             proposal = Proposal(entry.described, "cpp", Stage.DRAFT, 1)
             verdict = make_verdict(ratio, entry.name)
             result = Result(
-                proposal, Seconds(), Draft(candidate, {"tile": 8}), verdict, champion=True
-            )
+                proposal, Seconds(), Draft(candidate, {"tile": 8}), verdict,
+                champion=ratio is not None,
+            )  # fmt: skip
             workspace.complete(claim, result, lambda *_: None)

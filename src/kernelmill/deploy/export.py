@@ -22,7 +22,7 @@ from kernelmill.workspace import Workspace
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _RUNTIME = "_runtime"
-_RUNTIME_MODULES = ("building", "operators", "modules")
+_RUNTIME_MODULES = ("building", "snapshot", "index_ranges", "operators", "modules")
 _VERSION = 1
 DEFAULT_LICENCE = "Apache-2.0"
 

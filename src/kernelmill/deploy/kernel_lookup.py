@@ -1,5 +1,6 @@
 """Kernels for regions: found in a workspace, or searched for within a budget."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -11,6 +12,7 @@ from kernelmill.deploy.champions import Champion, find_champions
 from kernelmill.deploy.export import write_kernel
 from kernelmill.deploy.region_tasks import RegionTask
 from kernelmill.judge.evidence import processor_name
+from kernelmill.records.attempt import State
 from kernelmill.records.errors import UsageError, WorkspaceError
 from kernelmill.shipped.operators import Kernel
 from kernelmill.workspace import Workspace
@@ -52,7 +54,8 @@ def look_up_kernels(
     """Champions for these tasks; those that are missing are searched for."""
     names = {task.name for task in tasks}
     known = _look_up(workspace, backend, names)
-    missing = [task for task in tasks if task.name not in known]
+    tried = _tried(workspace, get_backend(backend).target, names - known.keys(), budget.attempts)
+    missing = [task for task in tasks if task.name not in known.keys() | tried]
     searched = 0
     if missing and budget.attempts > 0:
         progress(f"searching kernels for {len(missing)} of {len(tasks)} kinds of regions")
@@ -94,6 +97,28 @@ def _look_up(workspace: Path, backend: str, names: set[str]) -> dict[str, Champi
     except WorkspaceError:
         return {}
     return {name: one for name, one in found.items() if _is_of_this_machine(one)}
+
+
+def _tried(workspace: Path, backend: str, names: set[str], attempts: int) -> set[str]:
+    """Tasks on which as many attempts were made in vain, or none can be made."""
+    spent: Counter[str] = Counter()
+    found: set[str] = set()
+    try:
+        with Workspace(workspace) as opened:
+            for campaign in opened.campaigns():
+                if campaign.settings.backend != backend:
+                    continue
+                for entry in opened.tasks(campaign):
+                    if entry.name not in names or entry.champion is not None:
+                        continue
+                    if entry.set_aside:
+                        found.add(entry.name)
+                    elif entry.task is not None:
+                        made = opened.attempts(campaign, entry.task)
+                        spent[entry.name] += sum(one.state is not State.CLAIMED for one in made)
+    except WorkspaceError:
+        return set()
+    return found | {name for name, count in spent.items() if count >= attempts}
 
 
 def _is_of_this_machine(champion: Champion) -> bool:

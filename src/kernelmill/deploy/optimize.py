@@ -29,6 +29,7 @@ from kernelmill.deploy.optimize_report import FASTER, REPLACED, OptimizeReport, 
 from kernelmill.deploy.optimized import (
     FunctionModule,
     OptimizedFunction,
+    OptimizedModule,
     PatchedGraph,
     put_in,
 )
@@ -90,10 +91,29 @@ def optimize(
     the example in types, sizes, strides or training mode, needs gradients, or runs under autocast,
     is answered by the original.
     """
+    return _optimize(
+        module_or_function, *_arguments(example_inputs), budget=budget, backend=backend,
+        workspace=workspace, max_minutes=max_minutes, rounds=rounds, progress=progress,
+        watcher=watcher,
+    )  # fmt: skip
+
+
+def _optimize(
+    module_or_function: Any,
+    arguments: tuple[Any, ...],
+    named: dict[str, Any],
+    *,
+    budget: int = DEFAULT_BUDGET,
+    backend: str = "cpp",
+    workspace: str | Path = DEFAULT_WORKSPACE,
+    max_minutes: float | None = None,
+    rounds: int = DEFAULT_ROUNDS,
+    progress: Progress = lambda _text: None,
+    watcher: Watcher | None = None,
+) -> Any:
     begun = time.monotonic()
     original = _original(module_or_function)
     module = original if isinstance(original, nn.Module) else FunctionModule(original)
-    arguments, named = _arguments(example_inputs)
     progress("capturing the graph")
     regions = extract_regions(module, arguments, named)
     worth = [task for task in regions.tasks if regions.share(task) >= _LEAST_SHARE]
@@ -125,7 +145,7 @@ def optimized(
             if torch.compiler.is_compiling():
                 return function(*arguments, **named)
             if not made:
-                made.append(_optimize_call(function, arguments, named, settings))
+                made.append(_optimize(function, arguments, named, **settings))
             return made[0](*arguments, **named)
 
         call.revert = lambda: function  # type: ignore[attr-defined]
@@ -133,14 +153,6 @@ def optimized(
         return call
 
     return decorate
-
-
-def _optimize_call(
-    function: Callable[..., Any], arguments: Any, named: Any, settings: dict[str, Any]
-) -> Any:
-    if named:
-        raise UsageError("the first call of an optimized function takes its arguments by position")
-    return optimize(function, arguments, **settings)
 
 
 def extract_regions(
@@ -368,7 +380,9 @@ def _alone(champion: Champion | None) -> Interval | None:
 def _original(given: Any) -> Any:
     if isinstance(given, torch.jit.ScriptModule):
         raise UsageError("a scripted module cannot be captured: give the module it was made from")
-    if hasattr(given, "revert") and hasattr(given, "report"):
+    if isinstance(given, torch._dynamo.eval_frame.OptimizedModule):
+        raise UsageError("a compiled module cannot be captured: give the module it was made from")
+    if isinstance(given, OptimizedModule | OptimizedFunction):
         return given.revert()
     if not callable(given):
         raise UsageError(f"a {type(given).__name__} is neither a module nor a function")

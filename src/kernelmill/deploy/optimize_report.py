@@ -1,5 +1,7 @@
 """The report of `optimize`: regions found, kernels put in, times measured."""
 
+import textwrap
+
 import msgspec
 
 from kernelmill.records.verdict import Interval
@@ -55,25 +57,31 @@ class OptimizeReport(msgspec.Struct, frozen=True):
         return "\n".join([*map(_line, self.rows), self.conclusion()])
 
     def conclusion(self) -> str:
-        lines = [f"{self.model} on {self.backend}: {self.outcome}"]
+        parts = [f"{self.model} on {self.backend}: {self.outcome}"]
         if self.end_to_end is not None:
-            lines.append(
-                f"end to end {self.end_to_end} (original {self.original_ms:.3f} ms; against itself "
-                f"{self.a_a}; the graph without kernels {self.graph_alone})"
+            parts.append(f"end to end {self.end_to_end} (original {self.original_ms:.3f} ms)")
+            parts.append(
+                f"original against itself {self.a_a}; graph without kernels {self.graph_alone}"
             )
-        lines.append(
+        parts.append(
             f"{len(self.replaced)} of {len(self.rows)} kinds of regions replaced; kernels of "
             f"{self.found} were in the workspace, {self.searched} were searched; "
             f"{self.seconds:.0f} s"
         )
-        return "\n".join(lines)
+        return "\n".join(map(_fold, parts))
 
 
 REPLACED = "replaced"
 FASTER = "faster"
+_WIDTH = 80
 
 
 def _line(row: RegionRow) -> str:
-    alone = "" if row.over_baseline is None else f", alone {row.over_baseline}"
     names = ", ".join(dict.fromkeys(row.operators))
-    return f"  {row.share:.1%} in {row.places} x {names}{alone}: {row.outcome}"
+    alone = "" if row.over_baseline is None else f"alone {row.over_baseline}: "
+    what = _fold(f"{row.share:>7.1%} in {row.places} x {names}", 9)
+    return f"{what}\n{_fold(' ' * 9 + alone + row.outcome, 9)}"
+
+
+def _fold(text: str, indent: int = 2) -> str:
+    return textwrap.fill(text, _WIDTH, subsequent_indent=" " * indent, break_on_hyphens=False)

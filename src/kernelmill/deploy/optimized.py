@@ -37,7 +37,21 @@ class PatchedGraph:
 
     def answer(self, module: nn.Module, leaves: list[Any]) -> Any:
         outputs = self._run(*self.capture.values(module, leaves))
-        return pytree.tree_unflatten(list(outputs), self.capture.returned)
+        wanted = self.capture.strides
+        laid = [_lay_out(one, strides) for one, strides in zip(outputs, wanted, strict=True)]
+        return pytree.tree_unflatten(laid, self.capture.returned)
+
+    def copied(self, memo: dict[int, Any]) -> "PatchedGraph":
+        """For a deep copy of the module, made with this memo; kernels are shared."""
+        return PatchedGraph(self.capture.copied(memo), self._run, self.kernels)
+
+
+def _lay_out(output: Any, strides: tuple[int, ...] | None) -> Any:
+    """An output with the strides that the original's has."""
+    if strides is None or output.stride() == strides or 0 in strides:
+        return output
+    laid = torch.empty_strided(output.shape, strides, dtype=output.dtype, device=output.device)
+    return laid.copy_(output)
 
 
 class Optimized(Protocol):
@@ -52,31 +66,34 @@ class Optimized(Protocol):
     def __call__(self, *arguments: Any, **named: Any) -> Any: ...
 
 
-class _OptimizedModule(nn.Module):
-    """Forward, copying and reverting of an optimized module; its other base is the module's own
-    class, and its state the module's own."""
+class OptimizedModule(nn.Module):
+    """Forward, copying and reverting of an optimized module.
 
+    Its class has the module's own class as other base. Its attributes are the module's own, all of
+    them, so that what is set on one is set on the other.
+    """
+
+    # Of the class, so that the module's own attributes stay as they are.
     report: OptimizeReport
-    _kernelmill_original: list[nn.Module]
-    """In a list, so that it is no submodule."""
+    _kernelmill_original: nn.Module
+    _kernelmill_kind: type[nn.Module]
     _kernelmill_graph: PatchedGraph | None
 
     def forward(self, *arguments: Any, **named: Any) -> Any:
-        graph = self._kernelmill_graph
-        base = type(self).__mro__[2]
+        graph, kind = self._kernelmill_graph, self._kernelmill_kind
         if graph is None:
-            return base.forward(self, *arguments, **named)  # type: ignore[attr-defined]
+            return kind.forward(self, *arguments, **named)
         leaves, structure = pytree.tree_flatten((arguments, named))
         reason = graph.refusal(self, leaves, structure)
         if not torch.compiler.is_compiling():
             graph.engagement.count(reason)
         if reason:
-            return base.forward(self, *arguments, **named)  # type: ignore[attr-defined]
+            return kind.forward(self, *arguments, **named)
         return graph.answer(self, leaves)
 
     def revert(self) -> nn.Module:
         """The module that was optimized. It was never changed, and its state is shared."""
-        return self._kernelmill_original[0]
+        return self._kernelmill_original
 
     def engagement(self) -> dict[str, Engagement]:
         """How often the graph and each kernel ran, and what answered instead and why."""
@@ -86,9 +103,12 @@ class _OptimizedModule(nn.Module):
         kernels = {name: kernel.engagement for name, kernel in graph.kernels.items()}
         return {"graph": graph.engagement, **kernels}
 
+    def __copy__(self) -> nn.Module:
+        return put_in(copy.copy(self.revert()), self._kernelmill_graph, self.report)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> nn.Module:
-        # The graph holds no state: copies share it, and copy what the original copies.
-        return put_in(copy.deepcopy(self.revert(), memo), self._kernelmill_graph, self.report)
+        module, graph = copy.deepcopy(self.revert(), memo), self._kernelmill_graph
+        return put_in(module, None if graph is None else graph.copied(memo), self.report)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(
@@ -100,12 +120,17 @@ class _OptimizedModule(nn.Module):
 def put_in(module: nn.Module, graph: PatchedGraph | None, report: OptimizeReport) -> nn.Module:
     """A drop-in for a module, sharing its state; without a graph it does what the module does."""
     kind = type(module)
-    body = {"__module__": kind.__module__}
-    made: Any = type(f"Optimized{kind.__name__}", (_OptimizedModule, kind), body)
+    body = {
+        "__module__": kind.__module__,
+        "__doc__": kind.__doc__,
+        "report": report,
+        "_kernelmill_original": module,
+        "_kernelmill_kind": kind,
+        "_kernelmill_graph": graph,
+    }
+    made: Any = type(f"Optimized{kind.__name__}", (OptimizedModule, kind), body)
     optimized: nn.Module = made.__new__(made)
-    # The dictionaries of parameters, buffers and submodules are the module's own.
-    optimized.__dict__.update(module.__dict__)
-    optimized.__dict__.update(report=report, _kernelmill_original=[module], _kernelmill_graph=graph)
+    optimized.__dict__ = module.__dict__
     return optimized
 
 

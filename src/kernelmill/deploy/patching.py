@@ -13,17 +13,19 @@ from kernelmill.deploy.region_tasks import RegionTask
 from kernelmill.shipped.operators import Kernel
 
 Run = Callable[..., Any]
+_VIEWS_BY_STRIDE = (torch.ops.aten.view.default, torch.ops.aten._unsafe_view.default)
+"""Operators that fail for some strides, where a reshape copies."""
 
 
 class PatchedCall:
-    """A call of a kernel within a graph: directly, or as an operator where a compiler traces."""
+    """A call of a kernel within a graph: directly, or as an operator where somebody looks on."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self.__name__ = kernel.name
 
     def __call__(self, *tensors: torch.Tensor) -> Any:
-        if torch.compiler.is_compiling():
+        if torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack():
             return self.kernel.operator(*tensors)
         return self.kernel.run(*tensors)
 
@@ -36,6 +38,10 @@ def patch_graph(
     copies: dict[fx.Node, fx.Node] = {}
     output = graph.graph_copy(capture.graph.graph, copies)
     graph.output(output)
+    for node in graph.nodes:
+        # A kernel's output is contiguous where the captured one may have been permuted.
+        if node.target in _VIEWS_BY_STRIDE:
+            node.target = torch.ops.aten.reshape.default
     for task in tasks:
         call = PatchedCall(kernels[task.name])
         for region, arguments in zip(task.regions, task.arguments, strict=True):

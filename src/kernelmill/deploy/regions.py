@@ -137,7 +137,7 @@ def _is_parting(node: fx.Node, made: set[fx.Node]) -> bool:
     """Whether a node is better off with its inputs in memory."""
     name = operator_name(node)
     if name in _GATHERS:
-        return any(not is_view(one) for one in made)
+        return any(not is_view(one) and operator_name(one) not in _MADE for one in made)
     if name in _JOINS:
         return any(operator_name(one) in _GATHERS | _REDUCTIONS for one in made)
     return False

@@ -11,6 +11,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils import _pytree as pytree
 
 from .operators import Kernel
+from .snapshot import ModuleSnapshot, UnchangedTensor, context_refusal
 
 
 class _Returned(NamedTuple):
@@ -29,9 +30,12 @@ def _structure(kernel: Kernel) -> _Returned:
     with FakeTensorMode(), torch.random.fork_rng(devices=()), torch.no_grad():
         model = kernel.new_reference()
         versions = [buffer._version for buffer in model.buffers()]
+        snapshot = ModuleSnapshot(model)
         outputs = model(*kernel.example_inputs())
         if versions != [buffer._version for buffer in model.buffers()]:
             problem = "updates buffers"
+        if snapshot.difference(model):
+            problem = "changes itself"
         leaves, spec = pytree.tree_flatten(outputs)
     if not all(isinstance(leaf, torch.Tensor) for leaf in leaves):
         problem = "returns other values than tensors"
@@ -59,8 +63,9 @@ def module_class(kernel: Kernel, name: str, module: str) -> type[nn.Module]:
         returned = _structure(kernel)
         known[:] = [None if returned.is_tensor else returned.spec]
         self._kernel_problem = returned.problem if same else "other constructor arguments"
-        self._proven_mode = [part.training for part in self.modules()]
-        self._mode_matters = any(_reads_mode(type(part)) for part in self.modules())
+        mode_matters = any(_reads_mode(type(part)) for part in self.modules())
+        self._kernel_constants = [UnchangedTensor(one) for one in _unsaved_buffers(self)]
+        self._kernel_snapshot = ModuleSnapshot(self, "_kernel_", mode_matters)
 
     def forward(self: Any, *inputs: Any, **named: Any) -> Any:
         if named:
@@ -70,7 +75,7 @@ def module_class(kernel: Kernel, name: str, module: str) -> type[nn.Module]:
         given, problem = kernel.flatten(inputs), _problem(self)
         if given is None:
             problem = problem or "other arguments"
-        tensors = [*(given or ()), *(_lookup(self, path) for path in paths)]
+        tensors = [] if problem else [*(given or ()), *(_lookup(self, path) for path in paths)]
         problem = problem or _call_problem(tensors, kernel.device)
         if problem:
             if not torch.compiler.is_compiling():
@@ -96,12 +101,29 @@ def _problem(module: Any) -> str:
     """Why a module's kernel must not be called, whatever the inputs."""
     if module._kernel_problem:
         return str(module._kernel_problem)
-    if module._mode_matters and [m.training for m in module.modules()] != module._proven_mode:
-        return "other training mode"
+    if reason := module._kernel_snapshot.difference(module):
+        return str(reason)
+    found = _unsaved_buffers(module)
+    if len(found) != len(module._kernel_constants) or not all(
+        wanted.is_still(one) for wanted, one in zip(module._kernel_constants, found, strict=True)
+    ):
+        return "other state"
     return ""
 
 
+def _unsaved_buffers(module: nn.Module) -> list[torch.Tensor]:
+    """Buffers outside of the state dict, whose values a kernel takes from the constructor."""
+    return [
+        buffer
+        for part in module.modules()
+        for name, buffer in part._buffers.items()
+        if buffer is not None and name in part._non_persistent_buffers_set
+    ]
+
+
 def _call_problem(tensors: Sequence[torch.Tensor], device: str) -> str:
+    if not torch.compiler.is_compiling() and (reason := context_refusal()):
+        return reason
     if torch.is_autocast_enabled(device):
         return "autocast"
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):

@@ -23,6 +23,8 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import _disable_current_modes
 
 from .building import KernelUnavailable, load_kernel, read_recipe
+from .index_ranges import IndexRange, find_ranges
+from .snapshot import is_plain
 
 SPEC_FILE = "kernel.json"
 REFERENCE_FILE = "reference.py"
@@ -95,6 +97,12 @@ class Kernel:
         self._local = threading.local()
         self._checked: set[tuple[torch.Size, ...]] = set()
         self._disabled = ""
+        # On a GPU the values are not known without waiting for them, and PyTorch does not check.
+        self._has_integers = self.device == "cpu" and any(
+            not one.dtype.is_floating_point and one.dtype is not torch.bool for one in self._wanted
+        )
+        self._ranges: tuple[IndexRange, ...] | None = None
+        self._lock = threading.Lock()
         self.operator = _define(self, namespace)
 
     # Calls
@@ -136,7 +144,7 @@ class Kernel:
                 return "rank"
             if tensor.numel() == 0:
                 return "empty"
-            if tensor.layout is not torch.strided or tensor.is_neg() or tensor.is_quantized:
+            if not is_plain(tensor) or tensor.is_neg() or tensor.is_quantized:
                 return "layout"
             for size, (least, most) in zip(tensor.shape, wanted.sizes, strict=True):
                 if not least <= size <= most:
@@ -145,7 +153,28 @@ class Kernel:
             size = tensors[first[0]].shape[first[1]]
             if any(tensors[number].shape[axis] != size for number, axis in others):
                 return "sizes"
+        if self._has_integers and not all(one.contains(tensors) for one in self._index_ranges()):
+            return "values"
         return ""
+
+    def _index_ranges(self) -> tuple[IndexRange, ...]:
+        with self._lock:
+            if self._ranges is None:
+                with _disable_current_modes(), _keep_seed(), torch.no_grad():
+                    self._ranges = find_ranges(self._example_tensors(), self._accepts)
+            return self._ranges
+
+    def _example_tensors(self) -> list[torch.Tensor]:
+        state = self.new_reference().state_dict()
+        inputs = self.flatten(self.example_inputs()) or []
+        return [*inputs, *(state[name] for name in self.state_names)]
+
+    def _accepts(self, tensors: Sequence[torch.Tensor]) -> bool:
+        try:
+            self.run_reference(tensors)
+        except (IndexError, RuntimeError, ValueError):
+            return False
+        return True
 
     def _run_kernel(self, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         skeleton = self._skeleton("kernel")
@@ -207,7 +236,9 @@ class Kernel:
         found: _Skeleton | None = getattr(self._local, key, None)
         if found is None:
             # Neither a compiler that traces this call nor the caller's generator may notice.
-            with _disable_current_modes(), _keep_seed(), torch.no_grad():
+            with (
+                _disable_current_modes(), _keep_seed(), torch.inference_mode(False), torch.no_grad()
+            ):  # fmt: skip
                 module = self._construct(what)
                 if device is not None:
                     module = module.to(device)

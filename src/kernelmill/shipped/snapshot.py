@@ -1,0 +1,189 @@
+"""Snapshots of modules: what a forward may depend on beside arguments, parameters and buffers."""
+
+import weakref
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.autograd import forward_ad
+from torch.nn.modules import module as module_internals
+
+_SCALARS = (int, float, complex, bool, str, bytes, type(None), torch.dtype, torch.device)
+_CONTAINERS = (list, tuple, dict, set)
+_MISSING = object()
+
+
+class _Part(NamedTuple):
+    """One module within the whole; the first is the whole."""
+
+    owner: int
+    name: str
+    kind: type
+    training: bool
+    values: tuple[tuple[str, Any], ...]
+    """Attributes that are what they were if they are the same object or an equal scalar."""
+    contents: tuple[tuple[str, type, tuple[Any, ...]], ...]
+    """Attributes that are containers, with the elements they had."""
+    state: tuple[tuple[str, bool], ...]
+    """Names of parameters and buffers, and whether they are None."""
+
+
+class ModuleSnapshot:
+    """Classes, attributes, training modes and hooks of a module and its submodules.
+
+    A deep copy made with the memo of the module's own copy describes that copy.
+    """
+
+    def __init__(self, module: nn.Module, ignored: str = "", mode_matters: bool = True) -> None:
+        """Attributes whose names begin with `ignored` are not looked at."""
+        self._mode_matters = mode_matters
+        parts: list[_Part] = [_describe(0, "", module, ignored)]
+        modules = [module]
+        for owner, one in enumerate(modules):
+            for name, part in one._modules.items():
+                if part is not None:
+                    parts.append(_describe(owner, name, part, ignored))
+                    modules.append(part)
+        self._parts = tuple(parts)
+
+    def difference(self, module: nn.Module) -> str:
+        """In what a module is no longer as it was; empty where it is."""
+        modules: list[nn.Module] = []
+        for owner, name, kind, training, values, contents, state in self._parts:
+            part = modules[owner]._modules.get(name) if modules else module
+            if part is None or (modules and part.__class__ is not kind):
+                return "other submodules"
+            if modules and "forward" in part.__dict__:
+                return "other submodules"
+            if self._mode_matters and part.training is not training:
+                return "other training mode"
+            if modules and (part._forward_hooks or part._forward_pre_hooks):
+                return "hooks"
+            if changed := _changed(part, values, contents):
+                return f"other attributes ({changed})"
+            for leaf, absent in state:
+                if (_state(part, leaf) is None) is not absent:
+                    return "other state"
+            modules.append(part)
+        return ""
+
+
+class UnchangedTensor:
+    """A tensor that still has its values; so do copies that are made while it does."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self.__setstate__((tensor, not tensor.is_inference()))
+
+    def is_still(self, tensor: torch.Tensor | None) -> bool:
+        return tensor is self._tensor and tensor._version == self._version
+
+    def __getstate__(self) -> tuple[torch.Tensor, bool]:
+        return self._tensor, self._version >= 0 and self.is_still(self._tensor)
+
+    def __setstate__(self, state: tuple[torch.Tensor, bool]) -> None:
+        self._tensor, unchanged = state
+        self._version = self._tensor._version if unchanged else -1
+
+
+def context_refusal() -> str:
+    """Why nothing but plain PyTorch code may answer here; empty where a kernel may."""
+    if torch._C._get_tracing_state() is not None:
+        return "tracing"
+    if torch._C._functorch.peek_interpreter_stack() is not None:
+        return "a function transform"
+    if forward_ad._current_level >= 0:
+        return "gradients"
+    if module_internals._global_forward_hooks or module_internals._global_forward_pre_hooks:
+        return "hooks"
+    return ""
+
+
+def is_plain(tensor: Any) -> bool:
+    """Whether a value is a dense tensor of torch's own class, whose memory a kernel may read."""
+    kind = type(tensor)
+    own = kind is torch.Tensor or kind is nn.Parameter
+    if not own and not (torch.compiler.is_compiling() and isinstance(tensor, FakeTensor)):
+        return False
+    return tensor.layout is torch.strided and not tensor.is_nested
+
+
+def _describe(owner: int, name: str, part: nn.Module, ignored: str) -> _Part:
+    values: list[tuple[str, Any]] = []
+    contents: list[tuple[str, type, tuple[Any, ...]]] = []
+    for key, value in _attributes(part):
+        if (ignored and key.startswith(ignored)) or _points_to_state(value):
+            continue
+        if isinstance(value, _CONTAINERS):
+            contents.append((key, type(value), _elements(value)))
+        else:
+            values.append((key, value))
+    state = tuple((leaf, one is None) for leaf, one in _all_state(part))
+    kind = type(part)
+    return _Part(owner, name, kind, part.training, tuple(values), tuple(contents), state)
+
+
+def _attributes(part: nn.Module) -> Iterator[tuple[str, Any]]:
+    own = part.__dict__
+    for key, value in own.items():
+        if key not in _BASE:
+            yield key, value
+    for kind in type(part).__mro__:
+        if kind is nn.Module:
+            break
+        for key, value in vars(kind).items():
+            if isinstance(value, _SCALARS) and not key.startswith("__") and key not in own:
+                yield key, getattr(part, key)
+
+
+def _all_state(part: nn.Module) -> Iterator[tuple[str, Any]]:
+    yield from part._parameters.items()
+    yield from part._buffers.items()
+
+
+def _state(part: nn.Module, name: str) -> Any:
+    found = part._parameters.get(name)
+    return part._buffers.get(name) if found is None else found
+
+
+def _changed(
+    part: nn.Module,
+    values: tuple[tuple[str, Any], ...],
+    contents: tuple[tuple[str, type, tuple[Any, ...]], ...],
+) -> str:
+    """The name of an attribute that is not what it was."""
+    for key, value in values:
+        found = getattr(part, key, _MISSING)
+        if found is not value and not _equal(found, value):
+            return key
+    for key, kind, elements in contents:
+        container = getattr(part, key, _MISSING)
+        if type(container) is not kind:
+            return key
+        now = _elements(container)
+        if len(now) != len(elements):
+            return key
+        for one, other in zip(now, elements, strict=True):
+            if one is not other and not _equal(one, other):
+                return key
+    return ""
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if type(one) is not type(other):
+        return False
+    return (isinstance(one, _SCALARS) and one == other) or _points_to_state(other)
+
+
+def _elements(container: Any) -> tuple[Any, ...]:
+    if isinstance(container, dict):
+        return (*container.keys(), *container.values())
+    return tuple(container)
+
+
+def _points_to_state(value: Any) -> bool:
+    return isinstance(value, nn.Parameter | weakref.ref)
+
+
+_BASE = frozenset(nn.Module().__dict__)
