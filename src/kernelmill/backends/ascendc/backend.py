@@ -8,7 +8,14 @@ from kernelmill.backends.ascendc.cann import Cann, find_cann, requirements
 from kernelmill.backends.ascendc.diagnostics import classify_log
 from kernelmill.backends.ascendc.project import BINDING, PACKAGE, build_steps
 from kernelmill.backends.ascendc.rules import check_artefact
-from kernelmill.backends.base import Backend, BuildFailed, Built, Requirement, RuleFinding
+from kernelmill.backends.base import (
+    Backend,
+    BuildFailed,
+    Built,
+    Requirement,
+    RuleFinding,
+    RunEnvironment,
+)
 from kernelmill.backends.support import build_cache
 from kernelmill.backends.support.building import build_sandbox, cache_requirement, read_received
 from kernelmill.records.candidate import MODEL_FILE, Candidate
@@ -44,6 +51,10 @@ class AscendCBackend(Backend):
     def requirements(self) -> list[Requirement]:
         return [*requirements(), cache_requirement()]
 
+    def run_environment(self) -> RunEnvironment:
+        cann = find_cann(self.chip)
+        return RunEnvironment(cann.environment, cann.folders)
+
     def toolchain(self) -> str:
         return f"CANN {find_cann(self.chip).version}, {self.chip}"
 
@@ -67,7 +78,9 @@ class AscendCBackend(Backend):
         known = build_cache.load_artefact(key)
         archive = known if known is not None else build_operator(artefact, cann, zygote)
         build_cache.store_artefact(key, archive)
-        return Built({ARCHIVE: archive}, kernels=(artefact.operator.entry,), cached=bool(known))
+        artefacts = {ARCHIVE: archive, MODEL_FILE: artefact.model.encode()}
+        names = (artefact.operator.op, artefact.operator.entry)
+        return Built(artefacts, kernels=names, cached=bool(known))
 
     def inspect_build(self, candidate: Candidate, built: Built) -> list[RuleFinding]:
         return []
@@ -80,7 +93,7 @@ def build_operator(artefact: Artefact, cann: Cann, zygote: Zygote) -> bytes:
         "environment": cann.environment,
         "results": [PACKAGE, f"{BINDING}.so"],
     }
-    entry, reading = f"{_BUILD_PROGRAM}:run_build_steps", (str(cann.root),)
+    entry, reading = f"{_BUILD_PROGRAM}:run_build_steps", cann.folders
     with build_sandbox(entry, arguments, zygote, _BUILD_SECONDS, reading) as sandbox:
         body, descriptors = sandbox.request({"go": True}, _BUILD_SECONDS)
         archive = read_received(descriptors)

@@ -401,9 +401,7 @@ class _Body:
             self._define(rest[rank + d], "int64_t", f"{view}.strides[{d}]", scalar=False)
 
     def _access(self, op: str, results: tuple[str, ...], text: str) -> None:
-        parts = re.match(
-            r"memref\.\w+ (?:(%[\w#-]+), )?(%[\w#-]+)\[(.*?)\] : (.*)$", text
-        )
+        parts = re.match(r"memref\.\w+ (?:(%[\w#-]+), )?(%[\w#-]+)\[(.*?)\] : (.*)$", text)
         memref = _MEMREF.match(parts[4]) if parts else None
         if parts is None or memref is None:
             raise Untranslatable(text[:120])
