@@ -38,7 +38,7 @@ class _BuildOutcome(msgspec.Struct):
 
 class AscendCBackend(Backend):
     name = "ascendc"
-    title = "Huawei Ascend NPU, Ascend C"
+    title = "Huawei Ascend NPU, Ascend C, never run on silicon"
     chips = ("Ascend910B3", "Ascend910B1", "Ascend910B2", "Ascend910B4", "Ascend310P3")
     device_kind = "npu"
     zygote_modules = (_BUILD_PROGRAM,)

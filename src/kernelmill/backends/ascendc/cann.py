@@ -78,7 +78,7 @@ def requirements() -> list[Requirement]:
         Requirement("msopgen", shutil.which("msopgen") or "", _INSTALL_CANN),
         Requirement("msprof", shutil.which("msprof") or "", _INSTALL_CANN),
         Requirement(
-            "torch_npu", importlib.metadata.version("torch_npu") if torch_npu else "",
+            "torch_npu", _torch_npu_version() or str(torch_npu or ""),
             "pip install torch_npu, in the version that matches torch",
         ),
         Requirement("C++ compiler", shutil.which("g++") or "", "apt-get install g++"),
@@ -99,6 +99,14 @@ def _version(root: Path) -> str:
             if found:
                 return found[1].strip("[]")
     return "of unknown version"
+
+
+def _torch_npu_version() -> str:
+    """Empty where it is not there, or was not installed as a package."""
+    try:
+        return importlib.metadata.version("torch_npu")
+    except importlib.metadata.PackageNotFoundError:
+        return ""
 
 
 def _torch_npu_folder() -> Path | None:

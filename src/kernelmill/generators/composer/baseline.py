@@ -21,7 +21,8 @@ from kernelmill.records.decisions import Catalogue, Decision, Decisions
 from kernelmill.records.task import Task
 
 PLAIN: Decisions = {"fuse": False, "specialise": False, "contract": "loops", "tail": "scalar"}
-_IEEE: Decisions = {"precision": "ieee"}
+_ON_ASCEND: Decisions = {"precision": "ieee", "moments": "two-pass"}
+"""What Triton-Ascend compiles: it has no reductions of several values at once."""
 SHRINK = Decision((1, 2, 4, 8, 16, 32), "divide the sides of all tiles, for a chip with less room")
 _SHRINKING: Catalogue = {**EMITTER.catalogue, "shrink": SHRINK}
 
@@ -57,7 +58,7 @@ def write_plain_triton(task: Task) -> Iterator[dict[str, str]]:
     known = set()
     for fuse in (True, False):
         for shrink in SHRINK.choices:
-            plan = Plan({**_IEEE, "fuse": fuse, "shrink": shrink}, _SHRINKING)
+            plan = Plan({**_ON_ASCEND, "fuse": fuse, "shrink": shrink}, _SHRINKING)
             with _missing_where_declined():
                 files = EMITTER.program(_tracer().trace(task), plan).files(task)
             if files["model.py"] not in known:
