@@ -6,8 +6,9 @@ A task counts as judged where a plain form of it passes all gates as a candidate
 reason is printed. The form is its own baseline, so a verdict's time has no other in it. Tasks that
 the backend declines by name are counted apart.
 
-On a busy machine the processor seconds say more than the seconds: those of all processes that the
-verdict started.
+The time of a verdict is that of a task which is ready: its cases are made once per campaign. On a
+busy machine the processor seconds say more than the seconds. They are those of all processes that
+the verdict started.
 """
 
 import argparse
@@ -48,6 +49,8 @@ class Surveyed(NamedTuple):
     reason: str
     processor_seconds: float = 0.0
     """Of that verdict."""
+    ready_processor_seconds: float = 0.0
+    """Of getting the task ready before."""
 
     @property
     def suite(self) -> str:
@@ -64,7 +67,10 @@ def survey(judge: Judge, file: TaskFile) -> Surveyed:
         lacking = judge.backend.lacks(task)
         if lacking:
             return Surveyed(file.id, False, 0.0, 0.0, 0, f"{_DECLINED}{lacking}")
-        return _judge_forms(judge, task)
+        used = _processor_seconds()
+        judge.get_ready(task)
+        used = _processor_seconds() - used
+        return _judge_forms(judge, task)._replace(ready_processor_seconds=used)
     except TaskError as error:
         return Surveyed(file.id, False, 0.0, 0.0, 0, f"task: {error}")
 
@@ -104,6 +110,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("suites", nargs="*", default=list(SUITES))
     parser.add_argument("--every", type=int, default=1, help="take one of every N tasks")
     parser.add_argument("--first", type=int, default=0, help="begin with this task, from 0")
+    parser.add_argument("--seconds", type=float, default=120.0, help="time limit of an answer")
     parser.add_argument("--json", type=Path, help="append one line per task to this file")
     return parser.parse_args()
 
@@ -119,7 +126,7 @@ def main() -> None:
     backend = get_backend(options.backend)
     assert isinstance(backend, ModelledBackend)
     backend.baselines = lambda *_: iter(())  # type: ignore[method-assign]
-    with Judge(backend, JudgeSettings(seconds=120.0)) as judge:
+    with Judge(backend, JudgeSettings(seconds=options.seconds)) as judge:
         for file in _files(options):
             found.append(survey(judge, file))
             one = found[-1]
@@ -137,9 +144,9 @@ def table(found: list[Surveyed]) -> Iterator[str]:
     """One row per suite, as Markdown."""
     yield (
         "| suite | tasks | declined by name | judged | not judged | median s | p90 s | "
-        "median processor s | p90 processor s |"
+        "median processor s | p90 processor s | median processor s to get ready |"
     )
-    yield "|---|---|---|---|---|---|---|---|---|"
+    yield "|---|---|---|---|---|---|---|---|---|---|"
     suites = list(dict.fromkeys(one.suite for one in found))
     for suite in [*suites, *(["all"] if len(suites) > 1 else [])]:
         tasks = [one for one in found if suite in (one.suite, "all")]
@@ -148,6 +155,7 @@ def table(found: list[Surveyed]) -> Iterator[str]:
         times = [
             *_quantiles([one.seconds for one in judged]),
             *_quantiles([one.processor_seconds for one in judged]),
+            _quantiles([one.ready_processor_seconds for one in judged])[0],
         ]
         others = len(tasks) - declined - len(judged)
         yield (

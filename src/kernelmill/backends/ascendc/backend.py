@@ -74,7 +74,8 @@ class AscendCBackend(Backend):
         except ArtefactError as error:
             raise BuildFailed("artefact", str(error), ()) from error
         cann = find_cann(self.chip)
-        key = build_cache.cache_key((__version__, cann.version, cann.soc, *artefact[1:-1]))
+        steps = msgspec.json.encode(build_steps(artefact, cann)).decode()
+        key = build_cache.cache_key((__version__, cann.version, steps))
         known = build_cache.load_artefact(key)
         archive = known if known is not None else build_operator(artefact, cann, zygote)
         build_cache.store_artefact(key, archive)

@@ -20,7 +20,7 @@ def start_npu(environment: dict[str, str], threads: int) -> torch.device:
     os.environ.update(environment)
     torch.set_num_threads(threads)
     torch.set_grad_enabled(False)
-    import torch_npu  # noqa: F401
+    import torch_npu  # type: ignore[import-not-found]  # noqa: F401
 
     device = torch.device("npu", 0)
     torch.zeros(1, device=device)

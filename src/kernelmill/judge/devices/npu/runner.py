@@ -109,7 +109,8 @@ def run_msprof(channel: Channel, arguments: dict[str, Any], scratch: str) -> Non
         with os.fdopen(file, "rb") as content:
             (folder / str(number)).write_bytes(content.read())
     application = f"{sys.executable} -P -m {_PROFILED} {folder}"
-    environment = {**os.environ, **arguments["environment"]}
+    paths = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    environment = {**os.environ, **arguments["environment"], **paths}
     output = folder / "msprof"
     try:
         done = subprocess.run(
