@@ -62,7 +62,7 @@ test-npu: $(VENV)/installed-dev
 # Two minutes of it, with the one tool chain that installs fast.
 test-npu-short: $(VENV)/installed-dev
 	$(BIN)/kernelmill backend install triton_ascend
-	$(BIN)/pytest -m npu tests/npu/test_triton_ascend.py
+	$(BIN)/pytest -m "npu and not slow" tests/npu/test_triton_ascend.py
 
 test-model: $(VENV)/installed-model
 	$(BIN)/pytest -m local_model

@@ -1,4 +1,4 @@
-"""Repeats and kills on triton_ascend: the same cycles every time, and nothing is left behind."""
+"""Repeats and kills on simulated Ascends: the same cycles every time, and nothing left behind."""
 
 import os
 import signal
@@ -9,24 +9,33 @@ from pathlib import Path
 
 import pytest
 
+from kernelmill.backends import get_backend
+from kernelmill.backends.reading import read_candidate
 from kernelmill.backends.triton_ascend.backend import TritonAscendBackend
 from kernelmill.judge import Judge, JudgeSettings
-from kernelmill.records.candidate import Candidate, Origin
+from kernelmill.records.candidate import Origin
 from kernelmill.sandbox import syscalls
 from kernelmill.sandbox.processes import descendants
 from kernelmill.tasks import load_suite
 
-pytestmark = pytest.mark.npu("triton_ascend")
-
-GELU = (TritonAscendBackend().examples() / "starter" / "gelu" / "model.py").read_text()
+STARTER = TritonAscendBackend().examples() / "starter"
+GELU = (STARTER / "gelu" / "model.py").read_text()
 SECONDS = 300.0
 REPEATS = 20
 
 
-def test_a_verdict_and_its_cycles_are_the_same_every_time() -> None:
-    with Judge(TritonAscendBackend(), JudgeSettings(seconds=SECONDS)) as judge:
-        task = judge.describe(load_suite("starter/gelu")[0])
-        candidate = Candidate({"model.py": GELU}, Origin.FILE)
+@pytest.mark.parametrize(
+    ("backend", "name"),
+    [
+        pytest.param(backend, name, marks=pytest.mark.npu(backend))
+        for backend in ("triton_ascend", "pypto")
+        for name in ("softmax", "gelu")
+    ],
+)
+def test_a_verdict_and_its_cycles_are_the_same_every_time(backend: str, name: str) -> None:
+    with Judge(get_backend(backend), JudgeSettings(seconds=SECONDS)) as judge:
+        task = judge.describe(load_suite(f"starter/{name}")[0])
+        candidate = read_candidate(judge.backend.examples() / "starter" / name, Origin.SHIPPED)
         verdicts = [judge.verify(task, candidate) for _ in range(REPEATS)]
     assert all(verdict.passed for verdict in verdicts)
     modelled = [verdict.modelled for verdict in verdicts]
@@ -69,6 +78,7 @@ def alive(pid: int) -> bool:
 
 
 @pytest.mark.isolation
+@pytest.mark.npu("triton_ascend")
 @pytest.mark.parametrize("words", ["bishengir-compile", "libhivm.so"])
 def test_a_kill_in_compiler_or_executor_leaves_nothing(tmp_path: Path, words: str) -> None:
     syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)

@@ -17,7 +17,12 @@ pytestmark = pytest.mark.npu("triton_ascend")
 
 BACKEND = TritonAscendBackend()
 GELU = (BACKEND.examples() / "starter" / "gelu" / "model.py").read_text()
-EXAMPLES = sorted((BACKEND.examples() / "starter").iterdir())
+QUICK = ("gelu", "layer_norm", "matmul", "softmax")
+"""Examples that the short run judges too."""
+EXAMPLES = [
+    pytest.param(folder, marks=() if folder.name in QUICK else pytest.mark.slow, id=folder.name)
+    for folder in sorted((BACKEND.examples() / "starter").iterdir())
+]
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +39,7 @@ def judged(judge: Judge, text: str, task: str = "gelu") -> Verdict:
     return judge.verify(described, Candidate({"model.py": text}, Origin.FILE, "changed"))
 
 
-@pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", EXAMPLES)
 def test_every_example_passes(judge: Judge, folder: Path) -> None:
     text = (folder / "model.py").read_text()
     verdict = judged(judge, text, folder.name)

@@ -47,6 +47,14 @@ class RuleFinding(msgspec.Struct, frozen=True):
         return f"{self.where}: {self.what}; {self.instead}"
 
 
+class RunEnvironment(msgspec.Struct, frozen=True):
+    """What candidates need where they run, beside their own files."""
+
+    variables: dict[str, str] = {}
+    reading: tuple[str, ...] = ()
+    """Folders of the tool chain that they load libraries from."""
+
+
 class Built(msgspec.Struct, frozen=True):
     """The result of a build. Immutable, and independent of the backend that made it."""
 
@@ -152,6 +160,10 @@ class Backend(ABC):
         if missing:
             needs = "; ".join(f"{need.name} is missing: {need.remedy}" for need in missing)
             raise BackendUnavailable(f"backend {self.name} cannot work here: {needs}")
+
+    def run_environment(self) -> RunEnvironment:
+        """Raises BackendUnavailable if the tool chain is missing."""
+        return RunEnvironment()
 
     @abstractmethod
     def toolchain(self) -> str:

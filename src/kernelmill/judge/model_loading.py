@@ -6,7 +6,7 @@ import os
 import tarfile
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import torch
 from torch import nn
@@ -20,6 +20,8 @@ from kernelmill.tasks.module import tensors_in, to_device, to_float64
 from kernelmill.tensors.torch_side import TensorView, dtype_name, restore_value
 
 CPU = torch.device("cpu")
+ARCHIVE_SUFFIX = ".tar"
+"""Of an artefact that is an archive of files."""
 
 
 def compile_model(model: nn.Module) -> nn.Module:
@@ -43,7 +45,7 @@ def construct_candidate(
     tensor_file, compile_cache_file, *artefacts = files
     for name, artefact in zip(request.artefacts, artefacts, strict=True):
         with os.fdopen(artefact, "rb") as source:
-            (folder / name).write_bytes(source.read())
+            _place(folder, name, source)
     _fill_compile_cache(compile_cache_file)
     make_read_only(str(folder), writing)
     if request.prebuilt_extensions:
@@ -60,6 +62,15 @@ def construct_candidate(
     if not isinstance(model, nn.Module):
         raise TypeError("ModelNew is not a torch.nn.Module")
     return model.to(device)
+
+
+def _place(folder: Path, name: str, source: BinaryIO) -> None:
+    """Write an artefact beside the sources; an archive is unpacked there."""
+    if name.endswith(ARCHIVE_SUFFIX):
+        with tarfile.open(fileobj=source) as archive:
+            archive.extractall(folder, filter="data")
+    else:
+        (folder / name).write_bytes(source.read())
 
 
 def _fill_compile_cache(file: int) -> None:

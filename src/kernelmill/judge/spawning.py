@@ -1,5 +1,9 @@
 """Sandboxes for candidates: their start, and the loading of a built candidate."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
 from kernelmill.backends.base import Built
 from kernelmill.judge.protocol import CandidateRequest
 from kernelmill.judge.runner_handle import RunnerHandle
@@ -28,6 +32,22 @@ def load_candidate(
     settings: JudgeSettings,
 ) -> RunnerHandle:
     """Construct its ModelNew in the sandbox. Raises SandboxFailure or RunnerRaised."""
+    runner = RunnerHandle(sandbox)
+    with candidate_files(candidate, built, init) as loading:
+        runner.load(loading.request, loading.files, settings.seconds)
+    return runner
+
+
+class Loading(NamedTuple):
+    """The request that loads a candidate, and its files."""
+
+    request: CandidateRequest
+    files: tuple[int, ...]
+
+
+@contextmanager
+def candidate_files(candidate: Candidate, built: Built, init: InitArguments) -> Iterator[Loading]:
+    """What a runner needs to load a candidate; the files are closed with the context."""
     request = CandidateRequest(
         sources=candidate.files,
         artefacts=list(built.artefacts),
@@ -36,9 +56,7 @@ def load_candidate(
         prebuilt_extensions=built.prebuilt_extensions,
     )
     files = [memory_file(content) for content in (built.compile_cache, *built.artefacts.values())]
-    runner = RunnerHandle(sandbox)
     try:
-        runner.load(request, (init.tensors.file, *files), settings.seconds)
+        yield Loading(request, (init.tensors.file, *files))
     finally:
         close_files(files)
-    return runner

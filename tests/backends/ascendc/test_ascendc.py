@@ -17,6 +17,7 @@ from kernelmill.backends.ascendc.project import build_steps
 from kernelmill.backends.ascendc.rules import check_artefact
 from kernelmill.backends.base import BuildFailed
 from kernelmill.judge import Judge
+from kernelmill.judge.devices.npu.msprof import Operator, profile_of, read_summary
 from kernelmill.records.candidate import Candidate, Origin
 from kernelmill.records.errors import BackendUnavailable, UsageError
 from kernelmill.sandbox import Zygote
@@ -125,9 +126,26 @@ def test_without_cann_the_backend_says_what_is_missing() -> None:
         BACKEND.toolchain()
 
 
-def test_judging_on_an_npu_is_refused() -> None:
-    with pytest.raises(BackendUnavailable, match="not judged"):
+def test_judging_without_an_npu_is_refused() -> None:
+    if all(need.found for need in BACKEND.requirements()):
+        pytest.skip("an Ascend host")
+    with pytest.raises(BackendUnavailable, match="CANN"):
         Judge(BACKEND)
+
+
+def test_a_summary_of_msprof_is_read() -> None:
+    summary = (HERE / "op_summary.csv").read_text()
+    softmax, move = read_summary(summary)
+    assert softmax == Operator("SoftmaxCustom", 2, 31.5, 40)
+    assert move == Operator("TensorMove", 1, 2.0, 8)
+    profile = profile_of([softmax, move], ("SoftmaxCustom",), calls=2)
+    assert profile.foreign == 0
+    assert profile_of([softmax], ("GeluCustom",), calls=2).foreign == 1
+
+
+@given(st.text(max_size=300))
+def test_any_summary_is_read_without_an_error(text: str) -> None:
+    read_summary(text)
 
 
 def test_only_known_chips() -> None:

@@ -8,7 +8,14 @@ from kernelmill.backends.ascendc.cann import Cann, find_cann, requirements
 from kernelmill.backends.ascendc.diagnostics import classify_log
 from kernelmill.backends.ascendc.project import BINDING, PACKAGE, build_steps
 from kernelmill.backends.ascendc.rules import check_artefact
-from kernelmill.backends.base import Backend, BuildFailed, Built, Requirement, RuleFinding
+from kernelmill.backends.base import (
+    Backend,
+    BuildFailed,
+    Built,
+    Requirement,
+    RuleFinding,
+    RunEnvironment,
+)
 from kernelmill.backends.support import build_cache
 from kernelmill.backends.support.building import build_sandbox, cache_requirement, read_received
 from kernelmill.records.candidate import MODEL_FILE, Candidate
@@ -31,7 +38,7 @@ class _BuildOutcome(msgspec.Struct):
 
 class AscendCBackend(Backend):
     name = "ascendc"
-    title = "Huawei Ascend NPU, Ascend C"
+    title = "Huawei Ascend NPU, Ascend C, never run on silicon"
     chips = ("Ascend910B3", "Ascend910B1", "Ascend910B2", "Ascend910B4", "Ascend310P3")
     device_kind = "npu"
     zygote_modules = (_BUILD_PROGRAM,)
@@ -43,6 +50,10 @@ class AscendCBackend(Backend):
 
     def requirements(self) -> list[Requirement]:
         return [*requirements(), cache_requirement()]
+
+    def run_environment(self) -> RunEnvironment:
+        cann = find_cann(self.chip)
+        return RunEnvironment(cann.environment, cann.folders)
 
     def toolchain(self) -> str:
         return f"CANN {find_cann(self.chip).version}, {self.chip}"
@@ -63,11 +74,14 @@ class AscendCBackend(Backend):
         except ArtefactError as error:
             raise BuildFailed("artefact", str(error), ()) from error
         cann = find_cann(self.chip)
-        key = build_cache.cache_key((__version__, cann.version, cann.soc, *artefact[1:-1]))
+        steps = msgspec.json.encode(build_steps(artefact, cann)).decode()
+        key = build_cache.cache_key((__version__, cann.version, steps))
         known = build_cache.load_artefact(key)
         archive = known if known is not None else build_operator(artefact, cann, zygote)
         build_cache.store_artefact(key, archive)
-        return Built({ARCHIVE: archive}, kernels=(artefact.operator.entry,), cached=bool(known))
+        artefacts = {ARCHIVE: archive, MODEL_FILE: artefact.model.encode()}
+        names = (artefact.operator.op, artefact.operator.entry)
+        return Built(artefacts, kernels=names, cached=bool(known))
 
     def inspect_build(self, candidate: Candidate, built: Built) -> list[RuleFinding]:
         return []
@@ -80,7 +94,7 @@ def build_operator(artefact: Artefact, cann: Cann, zygote: Zygote) -> bytes:
         "environment": cann.environment,
         "results": [PACKAGE, f"{BINDING}.so"],
     }
-    entry, reading = f"{_BUILD_PROGRAM}:run_build_steps", (str(cann.root),)
+    entry, reading = f"{_BUILD_PROGRAM}:run_build_steps", cann.folders
     with build_sandbox(entry, arguments, zygote, _BUILD_SECONDS, reading) as sandbox:
         body, descriptors = sandbox.request({"go": True}, _BUILD_SECONDS)
         archive = read_received(descriptors)

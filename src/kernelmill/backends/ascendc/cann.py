@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kernelmill.backends.base import Requirement
+from kernelmill.backends.support.ascend_devices import npu_cards
 from kernelmill.backends.support.inline import framework_folders
 from kernelmill.records.errors import BackendUnavailable
 
@@ -34,6 +35,13 @@ class Cann(NamedTuple):
     headers: tuple[str, ...]
     libraries: tuple[str, ...]
     environment: dict[str, str]
+    torch_npu: Path | None = None
+    """The folder of the package, which builds and candidates read."""
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """What a sandbox that builds or runs an operator reads."""
+        return (str(self.root), *([str(self.torch_npu)] if self.torch_npu else []))
 
 
 def find_cann(soc: str) -> Cann:
@@ -58,22 +66,23 @@ def find_cann(soc: str) -> Cann:
         ),
         libraries=(*framework_folders("lib"), str(torch_npu / "lib"), str(root / "lib64")),
         environment={name: os.environ[name] for name in _VARIABLES if name in os.environ},
+        torch_npu=torch_npu,
     )
 
 
 def requirements() -> list[Requirement]:
     root, torch_npu = _root(), _torch_npu_folder()
-    npus = sorted(path.name for path in Path("/dev").glob("davinci[0-9]*"))
+    cards = npu_cards()
     return [
         Requirement("CANN", f"{_version(root)} in {root}" if root else "", _INSTALL_CANN),
         Requirement("msopgen", shutil.which("msopgen") or "", _INSTALL_CANN),
         Requirement("msprof", shutil.which("msprof") or "", _INSTALL_CANN),
         Requirement(
-            "torch_npu", importlib.metadata.version("torch_npu") if torch_npu else "",
+            "torch_npu", _torch_npu_version() or str(torch_npu or ""),
             "pip install torch_npu, in the version that matches torch",
         ),
         Requirement("C++ compiler", shutil.which("g++") or "", "apt-get install g++"),
-        Requirement("Ascend NPU", ", ".join(npus), "a machine with an Ascend NPU and its driver"),
+        Requirement("Ascend NPU", ", ".join(cards), "a machine with an Ascend NPU and its driver"),
     ]  # fmt: skip
 
 
@@ -90,6 +99,14 @@ def _version(root: Path) -> str:
             if found:
                 return found[1].strip("[]")
     return "of unknown version"
+
+
+def _torch_npu_version() -> str:
+    """Empty where it is not there, or was not installed as a package."""
+    try:
+        return importlib.metadata.version("torch_npu")
+    except importlib.metadata.PackageNotFoundError:
+        return ""
 
 
 def _torch_npu_folder() -> Path | None:

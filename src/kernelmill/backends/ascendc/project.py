@@ -13,7 +13,7 @@ PACKAGE = "opp"
 _PROTOTYPE = "prototype.json"
 _HELPER = "pytorch_npu_helper.hpp"
 _HELPER_TEXT = (Path(__file__).parent / "binding" / _HELPER).read_text()
-_BINDING_FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared", f"-DTORCH_EXTENSION_NAME={BINDING}")
+_BINDING_FLAGS = ("-std=c++17", "-O1", "-fPIC", "-shared", f"-DTORCH_EXTENSION_NAME={BINDING}")
 _BINDING_LIBRARIES = (
     "-lc10",
     "-ltorch_cpu",

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -22,8 +23,15 @@
 
 namespace kernelmill {
 
+// The operator that was built with this binding, whatever else is installed.
+inline void* open_operators() {
+  const char* folder = std::getenv("ASCEND_CUSTOM_OPP_PATH");
+  const std::string path = folder ? std::string(folder) + "/op_api/lib/" : "";
+  return dlopen((path + "libcust_opapi.so").c_str(), RTLD_LAZY);
+}
+
 inline void* symbol(const std::string& name) {
-  static void* library = dlopen("libcust_opapi.so", RTLD_LAZY);
+  static void* library = open_operators();
   TORCH_CHECK(library, "the operator is not installed: ", dlerror());
   void* found = dlsym(library, name.c_str());
   TORCH_CHECK(found, name, " is not in libcust_opapi.so: is the operator called so?");

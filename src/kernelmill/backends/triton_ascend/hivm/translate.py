@@ -23,6 +23,8 @@ _WORKSPACE = re.compile(
     r"infer_workspace_shape_function>\} \{\s+%\w+ = arith\.constant (\d+) : index"
 )
 _VALUE = re.compile(r"%([\w#-]+)")
+_ATTRIBUTES = re.compile(r" \{[^{}]*\}(?= : )")
+"""Hints to later passes, which change nothing that an operation does."""
 _SPACES = {"ub": "UB", "cbuf": "CBUF", "cc": "CC"}
 _TYPES = {
     "f32": "float", "f16": "float", "bf16": "float", "f64": "double", "i64": "int64_t",
@@ -210,6 +212,7 @@ class _Body:
         if text.startswith("}"):
             self._close(text.startswith("} else {"))
             return
+        text = _ATTRIBUTES.sub("", text)
         results, _, operation = text.partition(" = ") if text.startswith("%") else ("", "", text)
         name = re.match(r"[\w.]+", operation)
         if name is None:
@@ -398,9 +401,7 @@ class _Body:
             self._define(rest[rank + d], "int64_t", f"{view}.strides[{d}]", scalar=False)
 
     def _access(self, op: str, results: tuple[str, ...], text: str) -> None:
-        parts = re.match(
-            r"memref\.\w+ (?:(%[\w#-]+), )?(%[\w#-]+)\[(.*?)\](?: \{[^{}]*\})? : (.*)$", text
-        )
+        parts = re.match(r"memref\.\w+ (?:(%[\w#-]+), )?(%[\w#-]+)\[(.*?)\] : (.*)$", text)
         memref = _MEMREF.match(parts[4]) if parts else None
         if parts is None or memref is None:
             raise Untranslatable(text[:120])

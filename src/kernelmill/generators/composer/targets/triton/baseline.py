@@ -8,7 +8,8 @@ from kernelmill.generators.composer.targets.triton.emitter import EMITTER
 from kernelmill.records.decisions import Catalogue, Decision, Decisions
 from kernelmill.records.task import Task
 
-_IEEE: Decisions = {"precision": "ieee"}
+_ON_ASCEND: Decisions = {"precision": "ieee", "moments": "two-pass"}
+"""What Triton-Ascend compiles: it has no reductions of several values at once."""
 SHRINK = Decision((1, 2, 4, 8, 16, 32), "divide the sides of all tiles, for a chip with less room")
 _SHRINKING: Catalogue = {**EMITTER.catalogue, "shrink": SHRINK}
 
@@ -18,7 +19,7 @@ def write_plain(task: Task) -> Iterator[dict[str, str]]:
     known = set()
     for fuse in (True, False):
         for shrink in SHRINK.choices:
-            plan = Plan({**_IEEE, "fuse": fuse, "shrink": shrink}, _SHRINKING)
+            plan = Plan({**_ON_ASCEND, "fuse": fuse, "shrink": shrink}, _SHRINKING)
             with missing_where_declined():
                 files = EMITTER.program(traced(task), plan).files(task)
             if files["model.py"] not in known:
