@@ -86,7 +86,7 @@ class NpuHarness(Harness[RunnerHandle]):
         self._reference = start_reference(task, zygote, settings, compiled=False)
         self._cases = HostCaseSet(task, self._reference)
         self._cases.hold_out(task, InputRing.cases_needed(_SLOTS))
-        self._ring = InputRing(self._cases.held_out, _SLOTS, task.buffers)
+        self._ring = InputRing(self._cases.held_out, _SLOTS)
 
     @property
     def device(self) -> str:
@@ -215,7 +215,7 @@ class NpuHarness(Harness[RunnerHandle]):
         """Nanoseconds per call of one batch on the ring, whose tensors are copied before it."""
         seconds = self._settings.seconds
         runner.sandbox.resume()
-        runner.attach(self._ring.request(), self._ring.file, seconds)
+        runner.attach(self._ring.request(self.task.buffers), self._ring.file, seconds)
         runner.sandbox.stop()
         return runner.batch(_SLOTS, seconds).nanoseconds / _SLOTS
 

@@ -23,7 +23,7 @@ def main(folder: Path) -> None:
     device = start_npu({}, 1)
     writing = (OWN_FOLDER, str(folder), "/dev")
     model = load_model(candidate, files, folder / "candidate", device, writing)
-    given = [one.to(device) for one in TensorView(tensors, trial.layout, writable=False).tensors]
+    given = [one.to(device) for one in TensorView(tensors, trial.layout, writable=()).tensors]
     set_state(model, {name: given[index] for name, index in trial.state.items()})
     inputs = restore_value(trial.inputs, given)
     for _ in range(request.calls):

@@ -6,6 +6,7 @@ Nothing here is trusted once a candidate is loaded: the judge keeps the clock an
 import os
 import subprocess
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -68,10 +69,12 @@ class _NpuServer(ModelServer):
         self._copies: list[torch.Tensor] = []
         self.add_command("fetch", self._fetch)
 
-    def take_tensors(self, message: ChannelMessage, layout: Layout, writable: bool) -> GivenTensors:
+    def take_tensors(
+        self, message: ChannelMessage, layout: Layout, writable: Collection[int]
+    ) -> GivenTensors:
         if self._view is not None:
             self._view.close()
-        self._view = TensorView(message.files[0], layout, writable=False)
+        self._view = TensorView(message.files[0], layout, writable=())
         self._copies = [tensor.to(self._device) for tensor in self._view.tensors]
         return GivenTensors(self._copies)
 
