@@ -25,6 +25,7 @@ from kernelmill.generators.composer.emitters import Emitter, get_emitter
 from kernelmill.generators.composer.ir.graph import Graph
 from kernelmill.generators.composer.plan import Plan
 from kernelmill.generators.composer.tracing.trace import trace_task
+from kernelmill.plugins import plugin_names
 from kernelmill.records.decisions import Decisions
 from kernelmill.records.task import Task, TensorSpec, Variant, tensor_specs
 from kernelmill.tasks import load_suite
@@ -32,7 +33,7 @@ from kernelmill.tasks.loader import TaskFile, suite_names
 from kernelmill.tasks.module import TaskModule
 from kernelmill.tensors.torch_side import describe_value
 
-BACKENDS = ("cpp", "pallas", "rvv", "triton")
+BACKENDS = plugin_names("kernelmill.emitters")
 
 
 class Emission(NamedTuple):
