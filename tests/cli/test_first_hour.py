@@ -21,6 +21,7 @@ from kernelmill.backends.base import Requirement
 from kernelmill.backends.triton.backend import TritonBackend
 from kernelmill.cli.main import app
 from kernelmill.cli.schema import SCHEMAS
+from kernelmill.cli.verify import print_verdicts
 from kernelmill.records.errors import BackendUnavailable
 from kernelmill.records.model_calls import ModelCall, SaidText
 from kernelmill.report.fitting import Column, fitting_table
@@ -29,7 +30,7 @@ from kernelmill.report.summary import summarise_campaign
 from kernelmill.report.tables import task_table
 from kernelmill.storage.packing import packed
 from kernelmill.workspace import Workspace
-from samples import SETTINGS, make_result, new_tasks
+from samples import SETTINGS, make_result, make_verdict, new_tasks
 
 NOBODY = 65534
 
@@ -117,6 +118,23 @@ def test_other_tables_keep_their_headings(
         words = done.stdout.split()
         assert all(heading in words for heading in headings), (command, done.stdout)
         assert max(map(cell_len, done.stdout.splitlines())) <= width, (command, done.stdout)
+
+
+def test_what_is_right_and_not_timed_here_is_correct(tmp_path: Path) -> None:
+    """A backend whose device is elsewhere: Triton's interpreter on a machine without a GPU."""
+    untimed = msgspec.structs.replace(make_verdict(2.0), latency=None)
+    console = Console(width=80, record=True, file=open(os.devnull, "w"))
+    print_verdicts(console, [untimed])
+    shown = console.export_text()
+    assert "refused" not in shown and "1 of 1 correct; 1 not timed" in shown
+    with Workspace(tmp_path / "w", create=True) as workspace:
+        campaign = workspace.create_campaign(SETTINGS, new_tasks("a"))
+        claim = workspace.claim(campaign, 1)
+        assert claim is not None
+        result = msgspec.structs.replace(make_result(2.0), verdict=untimed)
+        workspace.complete(claim, result, lambda *_: None)
+        (task,) = summarise_campaign(workspace, campaign).tasks
+    assert task.outcome == "correct"
 
 
 def test_what_show_prints_of_a_source_is_the_source(filled: Path) -> None:

@@ -101,7 +101,7 @@ def verify_command(
                 _append(json, verdict, first=len(done) == 1)
             if not verdict.passed:
                 _print_refusal(console, verdict)
-    _print_verdicts(console, done)
+    print_verdicts(console, done)
     if not all(verdict.passed for verdict in done):
         raise typer.Exit(_REFUSED)
 
@@ -120,7 +120,7 @@ def _print_refusal(console: Console, verdict: Verdict) -> None:
         console.print(escape(feedback.text()), highlight=False, soft_wrap=True)
 
 
-def _print_verdicts(console: Console, verdicts: list[Verdict]) -> None:
+def print_verdicts(console: Console, verdicts: list[Verdict]) -> None:
     console.print(_table(verdicts, console.width))
     for verdict in verdicts:
         for profile in (verdict.diagnosis, verdict.modelled):
@@ -157,8 +157,10 @@ def _table(verdicts: list[Verdict], width: int) -> Table:
 
 def _cells(verdict: Verdict, width: int) -> tuple[str, ...]:
     latency = verdict.latency
-    if not verdict.passed or latency is None:
+    if not verdict.passed:
         return (f"[red]refused: {verdict.gate}[/red]", "", "", "", "")
+    if latency is None:
+        return (coloured("correct"), "", "", "", "")
     return (
         coloured(latency.over_baseline.verdict),
         f"{latency.candidate_ms:.3f}",
@@ -169,11 +171,15 @@ def _cells(verdict: Verdict, width: int) -> tuple[str, ...]:
 
 
 def _summary(verdicts: list[Verdict]) -> str:
-    passed = _latencies(verdicts)
-    faster = sum(latency.over_baseline.verdict == "faster" for latency in passed)
-    text = f"{len(passed)} of {len(verdicts)} correct, {faster} faster than {baseline_of(passed)}"
+    passed, timed = sum(verdict.passed for verdict in verdicts), _latencies(verdicts)
+    text = f"{passed} of {len(verdicts)} correct"
+    if timed or not passed:
+        faster = sum(latency.over_baseline.verdict == "faster" for latency in timed)
+        text += f", {faster} faster than {baseline_of(timed)}"
+    if len(timed) < passed:
+        text += f"; {passed - len(timed)} not timed: this machine lacks the backend's device"
     if verdicts:
-        text += f"\n{circumstances(verdicts[-1].evidence, passed)}"
+        text += f"\n{circumstances(verdicts[-1].evidence, timed)}"
     return text
 
 

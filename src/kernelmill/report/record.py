@@ -22,7 +22,8 @@ class Figures(msgspec.Struct, frozen=True):
     fast_p: tuple[Curve, ...]
     families: tuple[FamilySummary, ...]
     verdicts: dict[str, str]
-    """By task: `faster`, `even`, `slower`, `degenerate`, `unsolved`, `set aside` or `not tried`."""
+    """By task: `faster`, `even`, `slower`, `degenerate`, `correct` (not timed), `unsolved`,
+    `set aside` or `not tried`."""
     speed_of_light: dict[str, float]
     """By task, where it is known: the latency floor as a share of the champion's latency."""
 

@@ -65,11 +65,14 @@ class TaskSummary(msgspec.Struct, frozen=True):
 
     @property
     def outcome(self) -> str:
-        """`faster`, `even`, `slower` or `degenerate`; of an unsolved task, why it is unsolved."""
+        """`faster`, `even`, `slower` or `degenerate`; `correct` where nothing was timed; of an
+        unsolved task, why it is unsolved."""
         if self.latency is not None:
             return self.latency.over_baseline.verdict
         if self.set_aside:
             return "set aside"
+        if self.passed:
+            return "correct"
         return "unsolved" if self.attempts else "not tried"
 
 

@@ -12,7 +12,10 @@ from kernelmill.records.verdict import CONFIDENCE, Evidence, Interval, Latency
 from kernelmill.report.fitting import Column, fitting_table
 from kernelmill.report.summary import CampaignSummary, TaskSummary
 
-COLOURS = {"faster": "green", "even": "yellow", "slower": "red", "degenerate": "magenta"}
+COLOURS = {
+    "faster": "green", "even": "yellow", "slower": "red", "degenerate": "magenta",
+    "correct": "green",
+}  # fmt: skip
 WIDE = 120
 _NARROW = 100
 """Below this width an interval goes to a line of its own."""
@@ -51,8 +54,9 @@ def ratio_cell(ratio: Interval | None, width: int = WIDE) -> str:
 
 
 def coloured(outcome: str) -> str:
-    """`faster`, `even`, `slower` or `degenerate` in its colour."""
-    return f"[{COLOURS[outcome]}]{outcome}[/{COLOURS[outcome]}]"
+    """`faster`, `even`, `slower`, `degenerate` or `correct` in its colour; else red."""
+    colour = COLOURS.get(outcome, "red")
+    return f"[{colour}]{outcome}[/{colour}]"
 
 
 def _separator(width: int) -> str:
@@ -128,7 +132,7 @@ def _cells(task: TaskSummary, width: int) -> tuple[str, ...]:
     solved_at = f"{task.solved_at or '-'}/{task.attempts}"
     latency = task.latency
     if latency is None:
-        return (f"[red]{task.outcome}[/red]", solved_at, "", "", "", "")
+        return (coloured(task.outcome), solved_at, "", "", "", "")
     return (
         coloured(latency.over_baseline.verdict),
         solved_at,
