@@ -43,7 +43,7 @@ def sandbox(judge: Judge) -> Iterator[Sandbox]:
 
 def neutral_paths(sandbox: Sandbox, known: KnownCode) -> set[str]:
     regions = sandbox.regions(executable=True)
-    return {os.path.basename(r.path) for r in regions if known.is_neutral(r, r.start)}
+    return {os.path.basename(r.path) for r in regions if known.is_neutral(r)}
 
 
 def test_run_time_libraries_are_known_and_compute_libraries_are_not(
@@ -56,10 +56,10 @@ def test_run_time_libraries_are_known_and_compute_libraries_are_not(
 
 def test_a_file_is_not_known_by_its_name(sandbox: Sandbox, known: KnownCode) -> None:
     maths = next(r for r in sandbox.regions(executable=True) if "/libm.so" in r.path)
-    assert known.is_neutral(maths, maths.start)
+    assert known.is_neutral(maths)
     for other in (maths._replace(inode=maths.inode + 1), maths._replace(device="00:01")):
-        assert not known.is_neutral(other, other.start)
-    assert not known.is_neutral(maths._replace(inode=0), maths.start)
+        assert not known.is_neutral(other)
+    assert not known.is_neutral(maths._replace(inode=0))
 
 
 def sample(sandbox: Sandbox, known: KnownCode, call: str) -> Sampler:

@@ -98,6 +98,6 @@ def _span(item: Any) -> _Span:
 def _words(span: _Span) -> npt.NDArray[np.uint32]:
     """The memory itself; some last bytes are left out."""
     count = span.size // _WORD.itemsize
-    if not count:
-        return np.empty(0, _WORD)
+    if count == 0:
+        return np.empty(0, np.uint32)
     return np.ctypeslib.as_array((ctypes.c_uint32 * count).from_address(span.address))
