@@ -122,6 +122,12 @@ def test_a_model_without_kernels_stays_as_it_is(model: Path, tmp_path: Path) -> 
     assert not (tmp_path / "nothing").exists()
 
 
+def test_a_model_may_import_what_lies_beside_it(model: Path) -> None:
+    model.rename(model.with_name("its_own_layers.py"))
+    model.write_text("from its_own_layers import Model, get_init_inputs, get_inputs\n")
+    assert type(load_model(str(model)).module).__module__ == "its_own_layers"
+
+
 def test_what_is_no_model_is_named(tmp_path: Path) -> None:
     (tmp_path / "empty.py").write_text("x = 1\n")
     with pytest.raises(UsageError, match="gives no model: AttributeError"):
