@@ -99,12 +99,33 @@ def test_what_a_region_makes_of_nothing_is_no_input() -> None:
     assert len(described.shown.tensors) == 1
 
 
+class Tables(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tables = nn.ParameterList(torch.randn(10, 4) for _ in range(3))
+
+    def forward(self, index: torch.Tensor) -> torch.Tensor:
+        sums = [table[index[:, i]].sum(1) for i, table in enumerate(self.tables)]
+        return torch.cat([one.mm(one.mT) for one in sums])
+
+
+def test_what_is_selected_differs_and_the_region_does_not() -> None:
+    tasks = extract_regions(Tables(), (torch.randint(0, 10, (5, 3, 2)),), {}).tasks
+    assert [len(one.regions) for one in tasks if one.operators == ("index", "sum")] == [3]
+
+
 def test_a_model_without_kernels_stays_as_it_is(model: Path, tmp_path: Path) -> None:
     options = ["--workspace", str(tmp_path / "nothing")]
     done = CliRunner().invoke(app, ["patch", str(model), *options])
     assert done.exit_code == 1, done.output
     assert "no kernel is proven for it" in done.output
     assert not (tmp_path / "nothing").exists()
+
+
+def test_a_model_may_import_what_lies_beside_it(model: Path) -> None:
+    model.rename(model.with_name("its_own_layers.py"))
+    model.write_text("from its_own_layers import Model, get_init_inputs, get_inputs\n")
+    assert type(load_model(str(model)).module).__module__ == "its_own_layers"
 
 
 def test_what_is_no_model_is_named(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Kernels for regions: found in a workspace, or searched for within a budget."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,14 +54,15 @@ def look_up_kernels(
     """Champions for these tasks; those that are missing are searched for."""
     names = {task.name for task in tasks}
     known = _look_up(workspace, backend, names)
-    tried = _tried(workspace, get_backend(backend).target, names - known.keys(), budget.attempts)
-    missing = [task for task in tasks if task.name not in known.keys() | tried]
+    faster = {name for name, champion in known.items() if champion.is_faster}
+    tried = _tried(workspace, get_backend(backend).target, names - faster, known, budget.attempts)
+    missing = [task for task in tasks if task.name not in faster | tried]
     searched = 0
     if missing and budget.attempts > 0:
         progress(f"searching kernels for {len(missing)} of {len(tasks)} kinds of regions")
         searched = len(missing)
         _search(missing, workspace, backend, budget, watcher)
-    champions = known | (_look_up(workspace, backend, names - known.keys()) if searched else {})
+    champions = known | (_look_up(workspace, backend, names - faster) if searched else {})
     reasons = _reasons(workspace, names - champions.keys())
     return Lookup(champions, len(known), searched, reasons)
 
@@ -99,8 +100,13 @@ def _look_up(workspace: Path, backend: str, names: set[str]) -> dict[str, Champi
     return {name: one for name, one in found.items() if _is_of_this_machine(one)}
 
 
-def _tried(workspace: Path, backend: str, names: set[str], attempts: int) -> set[str]:
-    """Tasks on which as many attempts were made in vain, or none can be made."""
+def _tried(
+    workspace: Path, backend: str, names: set[str], known: Container[str], attempts: int
+) -> set[str]:
+    """Tasks on which as many attempts were made in vain, or none can be made.
+
+    A champion that is not among the known ones is of another machine.
+    """
     spent: Counter[str] = Counter()
     found: set[str] = set()
     try:
@@ -109,7 +115,8 @@ def _tried(workspace: Path, backend: str, names: set[str], attempts: int) -> set
                 if campaign.settings.backend != backend:
                     continue
                 for entry in opened.tasks(campaign):
-                    if entry.name not in names or entry.champion is not None:
+                    foreign = entry.champion is not None and entry.name not in known
+                    if entry.name not in names or foreign:
                         continue
                     if entry.set_aside:
                         found.add(entry.name)

@@ -47,6 +47,8 @@ def _import(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    if (folder := str(path.resolve().parent)) not in sys.path:
+        sys.path.insert(0, folder)
     sys.modules.setdefault(path.stem, module)
     spec.loader.exec_module(module)
     return module

@@ -166,11 +166,16 @@ def _trim(group: set[fx.Node]) -> set[fx.Node]:
 
 
 def _is_end(node: fx.Node, kept: set[fx.Node]) -> bool:
-    """Whether nothing in the group uses it, or nothing in the group makes it and others use it."""
+    """Whether nothing in the group uses it, or nothing in the group makes it and others use it.
+
+    A selection at the beginning differs from place to place where the region does not.
+    """
     users = [user in kept for user in node.users]
     if not any(users):
         return True
-    return not all(users) and not any(source in kept for source in node.all_input_nodes)
+    if any(source in kept for source in node.all_input_nodes):
+        return False
+    return not all(users) or operator_name(node) == "select"
 
 
 def _region(nodes: list[fx.Node]) -> GraphRegion:
