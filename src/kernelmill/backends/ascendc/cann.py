@@ -41,7 +41,8 @@ class Cann(NamedTuple):
     @property
     def folders(self) -> tuple[str, ...]:
         """What a sandbox that builds or runs an operator reads."""
-        return (str(self.root), *([str(self.torch_npu)] if self.torch_npu else []))
+        packages = [str(self.torch_npu.parent)] if self.torch_npu else []
+        return (str(self.root), *packages)
 
 
 def find_cann(soc: str) -> Cann:

@@ -6,6 +6,7 @@ the judge's own.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -55,6 +56,8 @@ from kernelmill.sandbox import (
 from kernelmill.sandbox.channel import close_files
 from kernelmill.tensors.blob import Blob
 
+_PACKAGES = str(Path(__file__).parents[4])
+"""The folder of this package, from which the program under the profiler is started."""
 _PROGRAMS = "kernelmill.judge.devices.npu.runner"
 _SECONDS = 120.0
 _PROFILE_SECONDS = 300.0
@@ -122,7 +125,7 @@ class NpuHarness(Harness[RunnerHandle]):
             "threads": self._settings.threads,
             "device_files": list(files),
         }
-        reading = self._environment.reading
+        reading = (*self._environment.reading, *([_PACKAGES] if may_execute else []))
         policy = Policy(limits=limits, may_execute=may_execute, devices=files, reading=reading)
         return self._zygote.spawn(f"{_PROGRAMS}:{program}", arguments, policy)
 

@@ -112,7 +112,8 @@ def run_msprof(channel: Channel, arguments: dict[str, Any], scratch: str) -> Non
         with os.fdopen(file, "rb") as content:
             (folder / str(number)).write_bytes(content.read())
     application = f"{sys.executable} -P -m {_PROFILED} {folder}"
-    paths = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    folders = (str(Path(__file__).parents[4]), *filter(None, sys.path))
+    paths = {"PYTHONPATH": os.pathsep.join(folders)}
     environment = {**os.environ, **arguments["environment"], **paths}
     output = folder / "msprof"
     try:
