@@ -1,11 +1,12 @@
 """Ascend C without an Ascend: artefacts, rules, the project and recorded failures."""
 
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kernelmill.backends import get_backend
@@ -143,9 +144,15 @@ def test_a_summary_of_msprof_is_read() -> None:
     assert profile_of([softmax], ("GeluCustom",), calls=2).foreign == 1
 
 
-@given(st.text(max_size=300))
+HEADINGS = "Op Name,OP Type,Task Duration(us),Block Dim\n"
+PARTS = ["Softmax", "1.5", "nan", "inf", "-1", "1e999", ",", "\n", "\r", '"', "\0", " " * 140_000]
+
+
+@given(st.text(max_size=300) | st.lists(st.sampled_from(PARTS)).map("".join))
+@example("\r0")
 def test_any_summary_is_read_without_an_error(text: str) -> None:
-    read_summary(text)
+    for summary in (text, HEADINGS + text):
+        assert all(0 <= found.microseconds < math.inf for found in read_summary(summary))
 
 
 def test_only_known_chips() -> None:

@@ -4,8 +4,10 @@ The candidate's own process makes it, so it is a hint and not evidence.
 """
 
 import csv
-import io
+import math
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
 from typing import NamedTuple
 
 from kernelmill.records.task import Task
@@ -46,15 +48,20 @@ class _Row(NamedTuple):
 
 
 def _rows(text: str) -> Iterator[_Row]:
-    reader = csv.DictReader(io.StringIO(text))
-    for number, row in enumerate(reader):
-        if number == _MOST_ROWS:
-            return
-        try:
-            blocks = int(float(row.get(_BLOCKS) or 0))
-            yield _Row(row.get(_KIND) or row[_NAME], float(row[_DURATION]), blocks)
-        except (KeyError, TypeError, ValueError, OverflowError):
-            continue
+    reader = csv.DictReader(text.splitlines())
+    with suppress(csv.Error):  # of a field that is longer than csv reads
+        for row in islice(reader, _MOST_ROWS):
+            if (found := _row(row)) is not None:
+                yield found
+
+
+def _row(fields: dict[str, str]) -> _Row | None:
+    try:
+        duration, blocks = float(fields[_DURATION]), int(float(fields.get(_BLOCKS) or 0))
+        found = _Row(fields.get(_KIND) or fields[_NAME], duration, blocks)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None
+    return found if 0 <= duration < math.inf else None
 
 
 def profile_of(operators: list[Operator], own: tuple[str, ...], calls: int) -> Profile:
