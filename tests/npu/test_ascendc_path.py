@@ -19,7 +19,12 @@ from kernelmill.records.candidate import Candidate, Origin
 from kernelmill.records.verdict import Gate, Verdict
 from kernelmill.tasks import load_suite
 
-pytestmark = [pytest.mark.npu("ascendc"), pytest.mark.compiler, pytest.mark.isolation]
+pytestmark = [
+    pytest.mark.npu("ascendc"),
+    pytest.mark.compiler,
+    pytest.mark.isolation,
+    pytest.mark.timeout(3600),
+]
 
 STANDIN = Path(__file__).parent / "ascend_standin"
 EXAMPLES = sorted((get_backend("ascendc").examples() / "starter").iterdir())
