@@ -32,6 +32,7 @@ REPEATS = 20
         for name in ("softmax", "gelu")
     ],
 )
+@pytest.mark.timeout(3600)
 def test_a_verdict_and_its_cycles_are_the_same_every_time(backend: str, name: str) -> None:
     with Judge(get_backend(backend), JudgeSettings(seconds=SECONDS)) as judge:
         task = judge.describe(load_suite(f"starter/{name}")[0])

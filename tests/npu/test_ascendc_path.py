@@ -19,7 +19,12 @@ from kernelmill.records.candidate import Candidate, Origin
 from kernelmill.records.verdict import Gate, Verdict
 from kernelmill.tasks import load_suite
 
-pytestmark = [pytest.mark.npu("ascendc"), pytest.mark.compiler, pytest.mark.isolation]
+pytestmark = [
+    pytest.mark.npu("ascendc"),
+    pytest.mark.compiler,
+    pytest.mark.isolation,
+    pytest.mark.timeout(3600),
+]
 
 STANDIN = Path(__file__).parent / "ascend_standin"
 EXAMPLES = sorted((get_backend("ascendc").examples() / "starter").iterdir())
@@ -74,10 +79,8 @@ def judged(judge: Judge, text: str, task: str) -> Verdict:
 @pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
 def test_every_template_is_right(judge: Judge, folder: Path) -> None:
     verdict = judged(judge, (folder / "model.py").read_text(), folder.name)
-    kinds = {feedback.kind for feedback in verdict.feedback}
-    # The processor that stands in for the chip is slower than eager; that is no refusal.
+    # The processor that stands in for the chip may be slower than eager; that is no refusal.
     assert verdict.passed, [feedback.text() for feedback in verdict.feedback]
-    assert not kinds
     assert verdict.latency is not None and verdict.latency.candidate_ms > 0
 
 
@@ -92,12 +95,11 @@ def test_the_profile_comes_from_msprof(judge: Judge) -> None:
 
 WRONG = {
     "numerical": ("1.0f / Scalar(fold)", "2.0f / Scalar(fold)"),
-    "build": ("Exp(y, y, columns);", "Expo(y, y, columns);"),
     "crash": ("SetGlobalBuffer((__gm__ float*)y, rows * columns)",
               "SetGlobalBuffer((__gm__ float*)y, columns / 2)"),
     "dummy-kernel": ("DataCopyPad", "Nothing"),
 }  # fmt: skip
-GATES = {"build": Gate.BUILD, "dummy-kernel": Gate.INTEGRITY}
+GATES = {"dummy-kernel": Gate.INTEGRITY}
 
 
 @pytest.mark.parametrize("kind", WRONG)
@@ -108,3 +110,10 @@ def test_a_wrong_operator_gets_the_right_verdict(judge: Judge, kind: str) -> Non
     assert not verdict.passed
     assert verdict.gate is GATES.get(kind, Gate.CORRECTNESS)
     assert kind in {feedback.kind for feedback in verdict.feedback}, verdict.feedback
+
+
+def test_a_compiler_error_is_quoted(judge: Judge) -> None:
+    text = SOFTMAX.replace("Exp(y, y, columns);", "Expo(y, y, columns);")
+    verdict = judged(judge, text, "softmax")
+    assert verdict.gate is Gate.BUILD
+    assert any("Expo" in feedback.text() for feedback in verdict.feedback)
