@@ -5,12 +5,14 @@ The candidate's own process makes it, so it is a hint and not evidence.
 
 import csv
 import io
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, NamedTuple
 
 from kernelmill.records.task import Task
 from kernelmill.records.verdict import DeviceDiagnosis, KernelUse, Latency, Profile
 
+_Fields = dict[str | Any, str | Any]
 _NAME, _KIND, _DURATION, _BLOCKS = "Op Name", "OP Type", "Task Duration(us)", "Block Dim"
 _MOST_ROWS = 20_000
 _MOST_KERNELS = 8
@@ -39,6 +41,14 @@ def read_summary(text: str) -> list[Operator]:
     return sorted(found.values(), key=lambda operator: -operator.microseconds)
 
 
+def _readable(reader: Iterable[_Fields]) -> Iterator[_Fields]:
+    """Rows up to the first that is no table."""
+    try:
+        yield from reader
+    except csv.Error:
+        return
+
+
 class _Row(NamedTuple):
     kind: str
     microseconds: float
@@ -46,10 +56,8 @@ class _Row(NamedTuple):
 
 
 def _rows(text: str) -> Iterator[_Row]:
-    reader = csv.DictReader(io.StringIO(text))
-    for number, row in enumerate(reader):
-        if number == _MOST_ROWS:
-            return
+    reader = csv.DictReader(io.StringIO(text.replace("\r", "\n").replace("\0", "")))
+    for row in islice(_readable(reader), _MOST_ROWS):
         try:
             blocks = int(float(row.get(_BLOCKS) or 0))
             yield _Row(row.get(_KIND) or row[_NAME], float(row[_DURATION]), blocks)
