@@ -384,7 +384,7 @@ class _Checker:
 
     def _call(self, node: ast.Call) -> Iterator[RuleFinding]:
         function, called = node.func, spelled(node.func)
-        if any(keyword.arg == "key" for keyword in node.keywords):
+        if any(keyword.arg == "key" and not _is_data(keyword.value) for keyword in node.keywords):
             yield self._finding("indirect-call", node, f"gives {called} a key", _PLAINLY)
         if called in LOADERS:
             if not self._loads_own_library(node):
@@ -431,6 +431,12 @@ class _Checker:
         """Whether it is the type of a library's function, wherever that is declared."""
         signature = isinstance(node, ast.Attribute) and node.attr in _SIGNATURE
         return signature and root_name(node) in self._libraries | self._aliases
+
+
+def _is_data(node: ast.expr) -> bool:
+    """Whether a value is written out, so that nobody can call it."""
+    parts = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
+    return all(isinstance(part, ast.Constant) for part in parts)
 
 
 def _is_type(node: ast.expr) -> bool:
