@@ -9,4 +9,4 @@ def tile(shape, most):
         wanted = -(-size // 32) * 32 if axis == 0 else min(size, 255)
         sizes.append(max(1, min(wanted, room)))
         room = room // sizes[axis]
-    return reversed(sizes)
+    return sizes[::-1]
