@@ -103,6 +103,7 @@ CASES = {
     "product of many": of(torch.bmm, ((3, 20, 18), (3, 18, 40)), ((2, 2, 3), (2, 3, 4))),
     "product in three": of(lambda a, b: (a @ b).relu(), ((16, 8), (8, 16)), precision="bf16x3"),
     "linear twice": Case(nn.Sequential(nn.Linear(24, 40), nn.ReLU(), nn.Linear(40, 20)), (((9, 24),), ((2, 24),))),
+    "linear twice in steps": Case(nn.Sequential(nn.Linear(300, 260), nn.ReLU(), nn.Linear(260, 1)), (((9, 300),), ((2, 300),)), {"fuse": "all", "depth": 128}),
     "nothing fused": Case(nn.Sequential(nn.Linear(8, 16), nn.ReLU()), (((9, 8),),), {"fuse": "none", "turn": "host"}),
     "convolution": Case(nn.Sequential(nn.Conv2d(16, 20, 3, padding=1), nn.SiLU()), (((2, 16, 7, 6),), ((3, 16, 4, 5),))),
     "convolution in strides": Case(nn.Conv2d(3, 8, 5, stride=2, padding=2), (((2, 3, 11, 12),), ((3, 3, 7, 7),))),
@@ -204,9 +205,10 @@ def linear() -> Graph:
     return trace(_LINEAR)
 
 
+@pytest.mark.parametrize("name", ["linear twice in steps", "softmax", "group norm", "attention"])
 @given(st.fixed_dictionaries({n: st.sampled_from(d.choices) for n, d in CATALOGUE.items()}))
-def test_every_choice_becomes_python(linear: Graph, decisions: dict[str, Choice]) -> None:
-    ast.parse(compose(_LINEAR._replace(decisions=decisions), linear))
+def test_every_choice_becomes_python(name: str, decisions: dict[str, Choice]) -> None:
+    ast.parse(compose(CASES[name]._replace(decisions=decisions), traced(name)))
 
 
 @pytest.mark.parametrize(

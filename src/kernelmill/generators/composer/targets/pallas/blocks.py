@@ -141,7 +141,10 @@ class _Cutter:
         )
 
     def foldable(self) -> list[Place]:
-        """Axes that may be folded step by step: nothing behind the folds has them."""
+        """Axes that may be folded step by step, all in the same steps.
+
+        Nothing behind the folds has them, and no fold waits for another.
+        """
         places = {
             place
             for tensor in self._tensors
@@ -149,12 +152,26 @@ class _Cutter:
             for place in self._axes.of(source)
             if place is not None
         }
-        return self._ordered(
+        candidates = self._ordered(
             place
             for place in places
             if self._axes.is_folded(place)
             and not self._axes.is_whole(place)
             and self._may_accumulate(place)
+        )
+        together: list[Place] = []
+        for place in candidates:
+            if not self._waits([*together, place]):
+                together.append(place)
+        return together
+
+    def _waits(self, accumulated: Sequence[Place]) -> bool:
+        """Whether folding along one of these axes needs what another fold leaves at the end."""
+        late = self.late(accumulated)
+        return any(
+            accumulates(tensor, self._axes, accumulated)
+            and any(id(source) in late for source in tensor.inputs)
+            for tensor in self._tensors
         )
 
     def _may_accumulate(self, place: Place) -> bool:
