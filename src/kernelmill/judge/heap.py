@@ -7,8 +7,9 @@ user's long-lived program has had them for long.
 import ctypes
 import mmap
 import os
+import resource
 
-_M_MMAP_MAX, _M_TRIM_THRESHOLD = -4, -1
+_M_MMAP_MAX, _M_TRIM_THRESHOLD, _M_ARENA_MAX = -4, -1, -8
 _MADV_POPULATE_WRITE = 23
 _PADDING = 1 << 14
 """Bytes around an allocation that the allocator may take for alignment."""
@@ -20,22 +21,16 @@ _libc.free.argtypes = [ctypes.c_void_p]
 _libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 
-class _AllocatorState(ctypes.Structure):
-    _fields_ = [("arena", ctypes.c_size_t), ("others", ctypes.c_size_t * 9)]
-
-
 def keep_one_heap() -> None:
-    """Take memory from one heap that never shrinks: what was freed is found again."""
+    """Give all threads memory of one heap that never shrinks: what was freed is found again."""
+    _libc.mallopt(_M_ARENA_MAX, 1)
     _libc.mallopt(_M_MMAP_MAX, 0)
     _libc.mallopt(_M_TRIM_THRESHOLD, -1)
 
 
-def heap_bytes() -> int:
-    """Size of the heap; 0 where the C library does not say."""
-    if not hasattr(_libc, "mallinfo2"):
-        return 0
-    _libc.mallinfo2.restype = _AllocatorState
-    return int(_libc.mallinfo2().arena)
+def new_bytes() -> int:
+    """Bytes of all pages that the process has got so far, one fault at a time."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt * mmap.PAGESIZE
 
 
 def populate(size: int, blocks: int) -> None:

@@ -87,6 +87,14 @@ class InputRing:
         """Give the slot for warming up a case that the next refill does not use."""
         self._fill_slot(self.slots, self._held[int(rng.integers(len(self._held)))])
 
+    def warm_caches(self) -> None:
+        """Bring it into the caches, where the operators before leave the inputs of the next one.
+
+        Copies of large tensors go around the caches. Lines that are read twice stay.
+        """
+        for _ in range(2):
+            self._blob.read_through()
+
     def _others(self, rng: np.random.Generator) -> list[HostCase]:
         """Enough cases that are not in the ring, in a random order."""
         held = {id(case) for case in self._held}

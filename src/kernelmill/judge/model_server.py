@@ -95,8 +95,8 @@ class ModelServer(Server, ABC):
     def prepare_memory(self, size: int, calls: int) -> None:
         """Have memory of this size ready for each of so many calls."""
 
-    def held_memory(self) -> int:
-        """Bytes that the process has taken from the system for its calls."""
+    def new_memory(self) -> int:
+        """Bytes that the process had to get from the system so far."""
         return 0
 
     def _trial(self, message: ChannelMessage) -> tuple[TrialDone, tuple[int, ...]]:
@@ -150,11 +150,11 @@ class ModelServer(Server, ABC):
 
     def _warm_up(self, message: ChannelMessage) -> tuple[BatchDone, tuple[int, ...]]:
         request = msgspec.convert(message.body, WarmUpRequest)
-        self.prepare_memory(request.output_bytes, request.calls + 1)
-        before = self.held_memory()
+        before = self.new_memory()
         self._warm.append(self.call(self._slots[request.slot]))
         self.synchronise()
-        self.prepare_memory(self.held_memory() - before, request.calls)
+        used = max(request.output_bytes, self.new_memory() - before)
+        self.prepare_memory(used, request.calls)
         return BatchDone([pointers(value) for value in self._warm]), ()
 
     def _batch(self, message: ChannelMessage) -> tuple[BatchDone, tuple[int, ...]]:

@@ -100,8 +100,8 @@ class _CpuServer(ModelServer):
     def prepare_memory(self, size: int, calls: int) -> None:
         heap.populate(size, calls)
 
-    def held_memory(self) -> int:
-        return heap.heap_bytes()
+    def new_memory(self) -> int:
+        return heap.new_bytes()
 
     def spoil_memory(self) -> None:
         """From now on let no call of the model find what another has left in memory of it."""

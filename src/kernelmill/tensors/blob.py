@@ -5,11 +5,13 @@ import mmap
 import os
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from kernelmill.records.tensors import Layout, as_array
 
 _SEAL_FUTURE_WRITE = 0x0010
+_LINE_BYTES = 64
 FILE_NAME = "kernelmill-tensors"
 BLOB_NAME = f"memfd:{FILE_NAME}"
 """Name of such a file's mappings in /proc/PID/maps."""
@@ -52,6 +54,10 @@ class Blob:
     def array(self, index: int) -> npt.NDArray[Any]:
         tensor = self.layout.tensors[index]
         return as_array(self._map, tensor.dtype, tensor.shape, tensor.offset)
+
+    def read_through(self) -> None:
+        """Read a word of every cache line."""
+        np.frombuffer(self._map, np.uint64, self.layout.bytes // 8)[:: _LINE_BYTES // 8].sum()
 
     def close(self) -> None:
         """Close the file; arrays still in use keep the memory alive."""

@@ -152,6 +152,7 @@ class InterleavedTiming:
         with self._ready_fork() as fork:
             self._ring.refill(self._rng)
             before = [] if candidate_first else self._time_baselines(reverse=True)
+            self._ring.warm_caches()
             timing = fork.runner.batch(self._ring.slots, self._seconds)
             self._durations.append(timing.nanoseconds)
             after = self._time_baselines() if candidate_first else []
@@ -161,11 +162,12 @@ class InterleavedTiming:
         return [timing, *after, *reversed(before)]
 
     def _time_baselines(self, reverse: bool = False) -> list[Timing]:
-        with attributed_to_reference():
-            return [
-                baseline.batch(self._ring.slots, self._seconds)
-                for baseline in (reversed(self._baselines) if reverse else self._baselines)
-            ]
+        timings = []
+        for baseline in reversed(self._baselines) if reverse else self._baselines:
+            self._ring.warm_caches()
+            with attributed_to_reference():
+                timings.append(baseline.batch(self._ring.slots, self._seconds))
+        return timings
 
     @contextmanager
     def _ready_fork(self) -> Iterator[_ReadyFork]:
