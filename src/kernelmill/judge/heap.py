@@ -13,11 +13,13 @@ _M_MMAP_MAX, _M_TRIM_THRESHOLD, _M_ARENA_MAX = -4, -1, -8
 _MADV_POPULATE_WRITE = 23
 _PADDING = 1 << 14
 """Bytes around an allocation that the allocator may take for alignment."""
+_LARGEST_HOLE = 1 << 26
 _LINE_BYTES, _LINES = 64, 1024
 _libc = ctypes.CDLL(None)
 _libc.malloc.restype = ctypes.c_void_p
 _libc.malloc.argtypes = [ctypes.c_size_t]
 _libc.free.argtypes = [ctypes.c_void_p]
+_libc.sbrk.restype = ctypes.c_void_p
 _libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 
@@ -26,6 +28,21 @@ def keep_one_heap() -> None:
     _libc.mallopt(_M_ARENA_MAX, 1)
     _libc.mallopt(_M_MMAP_MAX, 0)
     _libc.mallopt(_M_TRIM_THRESHOLD, -1)
+
+
+def close_holes() -> None:
+    """Take the free memory inside of the heap, never to use it: forks allocate behind its end.
+
+    What a fork writes to first where its parent has written is copied page by page, and every such
+    page interrupts the processors on which other threads of the fork run.
+    """
+    size = _LARGEST_HOLE
+    while size >= mmap.PAGESIZE:
+        end = _libc.sbrk(0)
+        address = _libc.malloc(size)
+        if _libc.sbrk(0) != end:
+            _libc.free(address)
+            size //= 2
 
 
 def new_bytes() -> int:

@@ -5,7 +5,7 @@ keeps the clock, and trusts no number that a runner sends.
 """
 
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,16 +45,19 @@ def run_candidate(channel: Channel, arguments: dict[str, Any], scratch: str) -> 
     try:
         request = msgspec.convert(message.body, CandidateRequest)
         model = construct_candidate(request, message.files, folder)
+        # Forks bind other state. If they freed this, outputs would be written to the hole it left.
+        constructed = list(model.state_dict().values())
     except BaseException as error:  # the candidate's own code may raise anything, SystemExit too
         channel.send(msgspec.to_builtins(failure(error, folder)))
         return
 
     def serve(own: Channel) -> None:
         torch.set_num_threads(arguments["threads"])
-        server = _CpuServer(own, model, folder)
+        server = _CpuServer(own, model, folder, constructed)
         server.spoil_memory()
         server.serve()
 
+    heap.close_holes()
     serve_forks(channel, serve)
 
 
@@ -83,8 +86,16 @@ def _prepare(threads: int) -> None:
 
 
 class _CpuServer(ModelServer):
-    def __init__(self, channel: Channel, model: Any, folder: Path) -> None:
+    def __init__(
+        self,
+        channel: Channel,
+        model: Any,
+        folder: Path,
+        constructed: Sequence[torch.Tensor] = (),
+    ) -> None:
+        """`constructed`: state of the model that is held, whatever is bound in its place."""
         super().__init__(channel, model, folder, CPU)
+        self._constructed = constructed
         self._views: list[TensorView] = []
         self._memory: OwnedMemory | None = None
 
