@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 
 _ADDING = frozenset(
-    """_fused_rms_norm _softmax addbmm addmm addmv baddbmm bmm convolution cumprod cumsum dot einsum
-    embedding_bag index_add index_put linalg_vector_norm linear matmul mean mm mv native_batch_norm
-    native_group_norm native_layer_norm norm prod rms_norm scatter_add scatter_reduce std sum var
-    var_mean vdot""".split()
+    """_fused_rms_norm _softmax addbmm addmm addmv baddbmm binary_cross_entropy
+    binary_cross_entropy_with_logits bmm convolution cumprod cumsum dot einsum embedding_bag
+    huber_loss index_add index_put l1_loss linalg_vector_norm linear matmul mean mm mse_loss mv
+    native_batch_norm native_group_norm native_layer_norm norm prod rms_norm scatter_add
+    scatter_reduce smooth_l1_loss soft_margin_loss std sum var var_mean vdot""".split()
 )
 """Operators whose results have the relative error of their sums. The logarithm of a sum, as in
 logsumexp or the cross-entropy, has not."""

@@ -19,6 +19,8 @@ STRUCTURES = ("regimes", "clustered", "impulse", "ties", "skewed")
 that are spread out, information everywhere, distinct values, and balanced indices."""
 EXTREMES = tuple(f"extreme-{decades}" for decades in (30, 18, 9, 4))
 """Magnitudes of up to so many decades; the largest that the reference bears is used."""
+_LIMIT = "limit"
+"""Magnitudes of just so many decades."""
 INFINITIES = ("infinite", "infinite-plus", "infinite-minus")
 """Both infinities, or one of them."""
 SPECIALS = ("nan", "infinite", "denormal")
@@ -33,6 +35,11 @@ _NOT_PLANTED = frozenset({"finite", "sorted", "normalised", "symmetric", "lower"
 _LEAST_EXTREME = 3
 _MOST_PLANTED = 8
 _REGIMES = 8
+
+
+def limit_of(extreme: str) -> str:
+    """The distribution of the largest magnitudes that one of `EXTREMES` may draw."""
+    return extreme.replace("extreme", _LIMIT)
 
 
 class InputDistribution:
@@ -52,8 +59,9 @@ class InputDistribution:
         self._repair = repair
         self._place = self._uniform()
         """Where in the first dimension something happens, in all inputs alike."""
-        most = int(self._strength) if self._name == "extreme" else _LEAST_EXTREME
-        self._decades = _LEAST_EXTREME + self._uniform() * (most - _LEAST_EXTREME)
+        most = int(self._strength) if self._name in ("extreme", _LIMIT) else _LEAST_EXTREME
+        share = 1.0 if self._name == _LIMIT else self._uniform()
+        self._decades = _LEAST_EXTREME + share * (most - _LEAST_EXTREME)
         self._seen = 0
 
     def apply(self, value: Any) -> Any:
@@ -93,6 +101,7 @@ class InputDistribution:
             "impulse": self._impulse,
             "ties": self._tied,
             "extreme": lambda value: value * self._factor(value),
+            _LIMIT: lambda value: value * self._factor(value),
         }
 
     # Random numbers

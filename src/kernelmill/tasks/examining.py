@@ -58,14 +58,15 @@ def examine(module: TaskModule, shapes: Shapes) -> Examined:
     if any(promises):
         module.declare("PROMISES", promises)
     multiplies = shapes.flops > 0 or any(_ATTENTION in name for name in shapes.operators)
-    tried = choose_distributions(probe, shapes.operators, multiplies)
-    # On the shown sizes: what a long sum drowns there may matter in a short one.
+    # What a long sum drowns on the shown sizes may matter in a short one.
     shown = Probe(module, {}) if constants else probe
+    tried = choose_distributions(probe, shown, shapes.operators, multiplies)
     sensitivity = measure_sensitivity(shown, tried.distributions)
     if sensitivity.repair != OWN:
         module.declare("REPAIR", sensitivity.repair)
         repaired = probe.repaired(sensitivity.repair)
-        tried = choose_distributions(repaired, shapes.operators, multiplies)
+        shown = shown.repaired(sensitivity.repair)
+        tried = choose_distributions(repaired, shown, shapes.operators, multiplies)
     return _examined(promises, tried, hidden, sensitivity)
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import torch
 
-from kernelmill.tasks.distributions import BASIC, EXTREMES, INFINITIES, STRUCTURES
+from kernelmill.tasks.distributions import BASIC, EXTREMES, INFINITIES, STRUCTURES, limit_of
 from kernelmill.tasks.module import tensors_in
 from kernelmill.tasks.probing import Probe
 
@@ -47,13 +47,18 @@ class _Outcome(NamedTuple):
         return float((_classes(self.eager) != _classes(self.exact)).double().mean())
 
 
-def choose_distributions(probe: Probe, signature: Sequence[str], multiplies: bool) -> Tried:
-    """Try every distribution; `multiplies` says whether the task has products of matrices."""
+def choose_distributions(
+    probe: Probe, shown: Probe, signature: Sequence[str], multiplies: bool
+) -> Tried:
+    """Try every distribution on small sizes, and the largest magnitudes on the shown sizes as well.
+
+    `multiplies` says whether the task has products of matrices.
+    """
     trying = _Trying(probe)
     basic = ["plain", *(name for name in BASIC[1:] if trying.stays_finite(name, _SEEDS[:1]))]
     parts = [Tried(tuple(basic), ()), _structures(trying, signature)]
     if trying.has_floats:
-        parts += [_special_values(trying, multiplies), _magnitudes(trying)]
+        parts += [_special_values(trying, multiplies), _magnitudes(trying, _Trying(shown))]
     return Tried(
         tuple(name for part in parts for name in part.distributions),
         tuple(line for part in parts for line in part.untried),
@@ -99,10 +104,11 @@ def _lost(infinite: str | None) -> str:
     )
 
 
-def _magnitudes(trying: "_Trying") -> Tried:
+def _magnitudes(trying: "_Trying", shown: "_Trying") -> Tried:
     if not trying.changes_anything(EXTREMES[0]):
         return Tried((), (f"magnitudes beyond a thousand: {_OUTSIDE}",))
-    chosen = next((name for name in EXTREMES if trying.is_defined(name)), None)
+    both = (trying, shown)
+    chosen = next((n for n in EXTREMES if all(one.is_defined_up_to(n) for one in both)), None)
     if chosen == EXTREMES[0]:
         return Tried((chosen,), ())
     limit = "a thousand" if chosen is None else f"1e{chosen.partition('-')[2]}"
@@ -122,6 +128,10 @@ class _Trying:
 
     def stays_finite(self, name: str, seeds: Iterable[int]) -> bool:
         return all(self.probe.is_finite(self.probe.inputs(name, seed)) for seed in seeds)
+
+    def is_defined_up_to(self, extreme: str) -> bool:
+        """Draws are of random magnitudes: two that are defined promise nothing of larger ones."""
+        return self.is_defined(extreme) and self.is_defined(limit_of(extreme))
 
     def is_defined(self, name: str, nan: bool = True) -> bool:
         """Whether float32 and float64 agree on what is finite, and enough of it is.
