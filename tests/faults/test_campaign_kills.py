@@ -16,7 +16,7 @@ from kernelmill.workspace import Workspace
 
 pytestmark = [pytest.mark.compiler, pytest.mark.isolation, pytest.mark.timeout(3600)]
 
-KILLS = int(os.environ.get("KERNELMILL_CAMPAIGN_KILLS", "3"))
+KILLS = int(os.environ.get("KERNELMILL_CAMPAIGN_KILLS", "2"))
 BUDGET = 4 * KILLS
 
 

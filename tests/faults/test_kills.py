@@ -16,7 +16,7 @@ from kernelmill.sandbox.processes import descendants
 
 pytestmark = [pytest.mark.compiler, pytest.mark.isolation, pytest.mark.timeout(3600)]
 
-KILLS = int(os.environ.get("KERNELMILL_KILLS", "6"))
+KILLS = int(os.environ.get("KERNELMILL_KILLS", "4"))
 VICTIM = Path(__file__).with_name("victim.py")
 
 
