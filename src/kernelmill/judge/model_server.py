@@ -150,6 +150,7 @@ class ModelServer(Server, ABC):
 
     def _warm_up(self, message: ChannelMessage) -> tuple[BatchDone, tuple[int, ...]]:
         request = msgspec.convert(message.body, WarmUpRequest)
+        self._held, self._warm = None, []
         before = self.new_memory()
         self._warm.append(self.call(self._slots[request.slot]))
         self.synchronise()

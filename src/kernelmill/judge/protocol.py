@@ -131,7 +131,7 @@ class RingRequest(msgspec.Struct):
 
 
 class WarmUpRequest(msgspec.Struct):
-    """Call the model once on a slot, and hold its outputs as long as the process lives."""
+    """Call the model once on a slot, and hold its outputs until the next time."""
 
     slot: int
     calls: int

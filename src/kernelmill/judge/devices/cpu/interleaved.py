@@ -149,7 +149,11 @@ class InterleavedTiming:
         self._waits.append(max(t.waited / t.nanoseconds for t in timings))
 
     def _round(self, candidate_first: bool, thorough: bool = False) -> list[Timing]:
+        if candidate_first:
+            self._warm_baselines()
         with self._ready_fork() as fork:
+            if not candidate_first:
+                self._warm_baselines()
             self._ring.refill(self._rng)
             before = [] if candidate_first else self._time_baselines(reverse=True)
             self._ring.warm_caches()
@@ -169,15 +173,26 @@ class InterleavedTiming:
                 timings.append(baseline.batch(self._ring.slots, self._seconds))
         return timings
 
+    def _warm_baselines(self) -> None:
+        """What a fork does to get warm they do as well: the memory of all sides is as warm."""
+        with attributed_to_reference():
+            for baseline in self._baselines:
+                baseline.sandbox.resume()
+                baseline.warm_up(self._warm_up_request, self._seconds)
+                baseline.sandbox.stop()
+
+    @property
+    def _warm_up_request(self) -> WarmUpRequest:
+        slots = self._ring.slots
+        output_bytes = sum(output.extent for output in self._candidate.outputs)
+        return WarmUpRequest(slot=slots, calls=slots, output_bytes=output_bytes)
+
     @contextmanager
     def _ready_fork(self) -> Iterator[_ReadyFork]:
         self._ring.refill_warm_up(self._rng)
         with self._candidate.template.fork() as runner:
             runner.attach(self._ring_request, self._ring.file, self._seconds)
-            slots = self._ring.slots
-            output_bytes = sum(output.extent for output in self._candidate.outputs)
-            request = WarmUpRequest(slot=slots, calls=slots, output_bytes=output_bytes)
-            pointers = runner.warm_up(request, self._seconds)
+            pointers = runner.warm_up(self._warm_up_request, self._seconds)
             runner.sandbox.stop()
             pin(runner.sandbox, self._processors)
             yield _ReadyFork(runner, pointers, KeptState(runner.sandbox, self._sampler.artefacts))
