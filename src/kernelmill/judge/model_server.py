@@ -61,7 +61,7 @@ class ModelServer(Server, ABC):
         self._model = model
         self._device = device
         self._held: Any = None
-        self._warm: list[Any] = []
+        self._warm: Any = None
         self._slots: list[Slot] = []
         self._strides: list[tuple[int, ...]] = []
         self._is_spoiled = False
@@ -150,13 +150,13 @@ class ModelServer(Server, ABC):
 
     def _warm_up(self, message: ChannelMessage) -> tuple[BatchDone, tuple[int, ...]]:
         request = msgspec.convert(message.body, WarmUpRequest)
-        self._held, self._warm = None, []
+        self._held = self._warm = None
         before = self.new_memory()
-        self._warm.append(self.call(self._slots[request.slot]))
+        self._warm = self.call(self._slots[request.slot])
         self.synchronise()
         used = max(request.output_bytes, self.new_memory() - before)
         self.prepare_memory(used, request.calls)
-        return BatchDone([pointers(value) for value in self._warm]), ()
+        return BatchDone([pointers(self._warm)]), ()
 
     def _batch(self, message: ChannelMessage) -> tuple[BatchDone, tuple[int, ...]]:
         self._held = None
