@@ -58,7 +58,8 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def generator(address: str, max_tokens: int) -> ModelGenerator:
     made = ModelGenerator()
-    model = Model("smollm2", "openai", address, max_tokens=max_tokens, price=PRICE)
+    # The likeliest token each time: the same answers in every run.
+    model = Model("smollm2", "openai", address, temperature=0, max_tokens=max_tokens, price=PRICE)
     made.use(ModelSettings((model,), audit=True, prompt_tokens=2500))
     return made
 
@@ -93,9 +94,12 @@ def test_a_role_gets_a_real_answer(address: str, proposal: Proposal, first: str)
 
 
 def test_an_answer_that_is_cut_short_is_noticed(address: str) -> None:
-    calls = asked(generator(address, 8), propose(parent=False))
-    check(calls, 8)
-    assert [call.problem.partition(":")[0] for call in calls] == [CallProblem.CUT_SHORT] * 2
+    calls = asked(generator(address, 4), propose(parent=False))
+    check(calls, 4)
+    cut = [call.problem.partition(":")[0] == CallProblem.CUT_SHORT for call in calls]
+    # A correction may be so short that the model ends it by itself.
+    assert cut[0]
+    assert cut == [call.tokens_out == 4 for call in calls]
 
 
 def test_an_auditor_answers_or_its_problem_is_recorded(address: str) -> None:
