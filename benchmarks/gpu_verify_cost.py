@@ -28,6 +28,7 @@ from kernelmill.judge import Judge, JudgeSettings
 from kernelmill.records.candidate import Candidate, Origin
 from kernelmill.records.task import Task
 from kernelmill.tasks import load_suite
+from parts.kernelbench_eval import Job
 
 HERE = Path(__file__).parent
 AT_GPU_SCALE = "\nglobals().update(SCALES['gpu'])\n"
@@ -97,12 +98,12 @@ def kernelbench_cost(checkout: Path, task: Task, candidate: Candidate) -> Kernel
         reference, kernel = Path(folder) / "reference.py", Path(folder) / "candidate.py"
         reference.write_text(task.source + AT_GPU_SCALE)
         kernel.write_text(candidate.files["model.py"])
+        jobs = Path(folder) / "jobs.json"
+        jobs.write_text(json.dumps([Job(task.id, str(reference), str(kernel), "triton")._asdict()]))
         program = HERE / "parts" / "kernelbench_eval.py"
         start = time.perf_counter()
         done = subprocess.run(
-            [sys.executable, program, checkout, reference, kernel, "triton"],
-            capture_output=True,
-            text=True,
+            [sys.executable, program, checkout, jobs, "--whole"], capture_output=True, text=True
         )
         process = time.perf_counter() - start
     assert done.returncode == 0, done.stderr

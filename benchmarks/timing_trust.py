@@ -2,8 +2,8 @@
 
     python benchmarks/timing_trust.py [--pairs 200] [--tasks gelu softmax matmul]
 
-Every pair is measured like any candidate against any baseline: a new fork for every batch against a
-process that lasts. The table shows how often equal kernels are called faster or slower, and how
+Every pair is measured like any candidate against any baseline: both in a new fork for every batch.
+The table shows how often equal kernels are called faster or slower, and how
 often the slowed kernel, which is measured every second time, is called slower.
 """
 
@@ -28,7 +28,6 @@ from kernelmill.judge.devices.cpu.interleaved import (
     TimedInputs,
 )
 from kernelmill.judge.devices.cpu.profiling import Sampler
-from kernelmill.judge.devices.cpu.trials import run_trial
 from kernelmill.judge.evidence import processor_name
 from kernelmill.judge.statistics import ratio_interval
 from kernelmill.records.candidate import Candidate, Origin
@@ -112,20 +111,13 @@ def measure(judge: Judge, name: str, pairs: int) -> tuple[list[Interval], list[I
 
 
 def time_pair(judge: Judge, harness: CpuHarness, candidate: Kernel, baseline: Kernel) -> Interval:
-    """The candidate in a new fork per batch, against a process of the baseline that lasts."""
-    with (
-        harness.spawn_runner(*candidate) as one,
-        harness.spawn_runner(*baseline) as two,
-        two.fork() as lasting,
-    ):
+    with harness.spawn_runner(*candidate) as one, harness.spawn_runner(*baseline) as two:
         outputs = harness.check(one, small=False).outputs
-        # Its threads must exist before they are pinned, as those of a reference do.
         settings, cases = judge.settings, harness.cases
-        run_trial(lasting, cases.held_out[0], settings.seconds, settings.threads)
         sampler = Sampler(harness.known_code(), candidate.built.artefacts)
         timing = InterleavedTiming(
             TimedCandidate(one, outputs),
-            [lasting],
+            [two],
             TimedInputs(harness.ring, harness.task.buffers, cases.unlike_timed),
             sampler,
             settings,

@@ -125,6 +125,8 @@ class Backend(ABC):
     """Where candidates run: a name behind the entry point `kernelmill.devices`."""
     scale: ClassVar[str] = "cpu"
     """Default sizes of the built-in tasks: "cpu", or a key of their `SCALES`."""
+    shipped_device: ClassVar[str] = ""
+    """The framework's device type whose tensors shipped kernels take; empty if none are."""
     has_latency_gate: bool = True
     """False if the time of a call means nothing, as in an interpreter. The gates then end with
     correctness, on small shapes only."""

@@ -35,11 +35,16 @@ def measure_conditioning(
     exact: list[torch.Tensor],
     distribution: str,
 ) -> list[Conditioning]:
-    """The movement of every output of `wide`, which is `model` in float64. Changes `wide`."""
+    """The movement of every output of `wide`, which is `model` in float64. Changes `wide`.
+
+    Outputs of `wide` on rounded inputs are changed as well: it must not keep them.
+    """
     own = (*model.parameters(), *model.buffers())
     for before, parameter in zip(own, (*wide.parameters(), *wide.buffers()), strict=True):
         parameter.data = _rounded(before.data)
     moved = tensors_in(wide(*_rounded(inputs)))
+    if len(moved) > 1:  # one may be a part of another
+        moved = [tensor.clone() for tensor in moved]
     equal_terms = distribution not in _WITHOUT_EQUAL_TERMS
     return [_distance(*pair, equal_terms) for pair in zip(moved, exact, strict=True)]
 
@@ -60,7 +65,8 @@ def _rounded(value: Any) -> Any:
 def _distance(moved: torch.Tensor, exact: torch.Tensor, equal_terms: bool) -> Conditioning:
     if not exact.is_floating_point() or exact.numel() == 0:
         return WELL_CONDITIONED
-    distance = torch.nan_to_num((moved - exact).abs_().reshape(-1), 0.0, 0.0)
+    # In place, since tensors of a device's size have no room for copies.
+    distance = torch.nan_to_num_(moved.contiguous().sub_(exact).abs_().view(-1), 0.0, 0.0)
     chosen = torch.randint(distance.numel(), (_SAMPLE,), device=distance.device)
     high = float(torch.quantile(distance[chosen], _QUANTILE))
     if high == 0:

@@ -72,6 +72,11 @@ class Harness(ABC, Generic[_RunnerT]):
         """Memory that all harnesses of this kind may hold together between verdicts."""
 
     @property
+    def total_bytes(self) -> int | None:
+        """Memory of the whole device; None where only what is held between verdicts is limited."""
+        return None
+
+    @property
     @abstractmethod
     def open_files(self) -> int:
         """Approximate number of files that it holds open."""

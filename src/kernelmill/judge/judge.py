@@ -205,7 +205,9 @@ class Judge:
     @contextmanager
     def _leased_harness(self, task: Task) -> Iterator[Harness[Any]]:
         """The harness of a task, which is discarded if the verdict raises."""
-        harness = self._harnesses.pop(task.digest, None) or self._new_harness(task)
+        ready = self._harnesses.pop(task.digest, None)
+        self._make_room(task)
+        harness = ready or self._new_harness(task)
         if task.digest in self._first_feasible:
             harness.restore(self._first_feasible[task.digest])
         try:
@@ -224,6 +226,18 @@ class Judge:
         kept = len(self._harnesses)
         if kept < before or (self.ready_task_limit is not None and kept > self.ready_task_limit):
             self.ready_task_limit = kept
+
+    def _make_room(self, task: Task) -> None:
+        """Close the oldest harnesses until a verdict on this task fits beside the others."""
+        needed = self.device.bytes_needed(task)
+        while self._harnesses and self._would_exceed(needed):
+            self._harnesses.pop(next(iter(self._harnesses))).close()
+
+    def _would_exceed(self, needed: int) -> bool:
+        harnesses = self._harnesses.values()
+        totals = [one.total_bytes for one in harnesses if one.total_bytes is not None]
+        held = sum(one.held_bytes for one in harnesses)
+        return bool(totals) and held + needed > min(totals)
 
     def _new_harness(self, task: Task) -> Harness[Any]:
         """A new harness; where it fails, once more after all others have released their memory."""

@@ -1,9 +1,11 @@
 """Loading of models, and of their state, inside sandboxes only."""
 
 import copy
+import importlib
 import importlib.util
 import os
 import tarfile
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO, NamedTuple
@@ -28,6 +30,8 @@ def compile_model(model: nn.Module) -> nn.Module:
     from torch._inductor import config
 
     config.compile_threads = 1
+    with suppress(ImportError):  # progress bars of the compiler leave a thread behind
+        importlib.import_module("tqdm").tqdm.monitor_interval = 0
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(Path.cwd() / "inductor")
     model.compile(dynamic=False)
     return model
@@ -137,11 +141,13 @@ def outputs_in_float64(model: nn.Module, inputs: list[Any], distribution: str) -
     """The outputs, with their conditioning where the distribution calls for it."""
     try:
         wide = to_float64(model)
-        outputs = tensors_in(wide(*to_float64(inputs)))
+        outputs = tensors_in(wide(*to_float64(inputs)))  # the inputs are free afterwards
         conditioning = [WELL_CONDITIONED] * len(outputs)
         if distribution.partition("-")[0] in ILL_CONDITIONED:
             conditioning = measure_conditioning(model, wide, inputs, outputs, distribution)
         return WideOutputs(outputs, True, conditioning)
+    except torch.OutOfMemoryError:  # says nothing about the code
+        raise
     except (RuntimeError, TypeError):
         outputs = tensors_in(copy.deepcopy(model)(*inputs))
         widened = [t.double() if t.is_floating_point() else t for t in outputs]

@@ -11,19 +11,28 @@ _DEFAULT_PRIORITY, _RUNNER_PRIORITY, _JUDGE_PRIORITY = 0, 1, 2
 
 
 @contextmanager
+def judge_first() -> Iterator[None]:
+    """Let this thread precede the runners inside the context."""
+    _set_priority(0, _JUDGE_PRIORITY)
+    try:
+        yield
+    finally:
+        _set_priority(0, _DEFAULT_PRIORITY)
+
+
+@contextmanager
 def pinned(sandboxes: list[ConfinedProcess], processors: list[int]) -> Iterator[None]:
     """Keep all sandboxes on the same processors, with the same priority, inside the context."""
     everywhere = sorted(os.sched_getaffinity(0))
     for sandbox in sandboxes:
         pin(sandbox, processors)
-    _set_priority(0, _JUDGE_PRIORITY)
     try:
-        yield
+        with judge_first():
+            yield
     finally:
         for thread in (thread for sandbox in sandboxes for thread in sandbox.threads()):
             _set_affinity(thread, everywhere)
             _set_priority(thread, _DEFAULT_PRIORITY)
-        _set_priority(0, _DEFAULT_PRIORITY)
 
 
 def pin(sandbox: ConfinedProcess, processors: list[int]) -> None:

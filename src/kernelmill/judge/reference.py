@@ -1,4 +1,4 @@
-"""The reference in sandboxes of its own: it makes the cases, and it is the baseline."""
+"""The reference in a sandbox of its own: it makes the cases."""
 
 import msgspec
 
@@ -18,12 +18,10 @@ REFERENCE_LIMITS = ResourceLimits(memory_bytes=16 << 30, lifetime_seconds=24 * 3
 _SECONDS = 120.0
 
 
-def start_reference(
-    task: Task, zygote: Zygote, settings: JudgeSettings, compiled: bool
-) -> RunnerHandle:
-    """Start a runner with the task's Model, eager or compiled. Raises TaskError."""
-    policy = Policy(limits=REFERENCE_LIMITS, may_execute=compiled)
-    request = ReferenceRequest(task.source, task.scale, secret_seed(), compiled)
+def start_reference(task: Task, zygote: Zygote, settings: JudgeSettings) -> RunnerHandle:
+    """Start a runner with the task's Model. Raises TaskError."""
+    policy = Policy(limits=REFERENCE_LIMITS)
+    request = ReferenceRequest(task.source, task.scale, secret_seed())
     try:
         sandbox = zygote.spawn(f"{RUNNER}:run_reference", {"threads": settings.threads}, policy)
         runner = RunnerHandle(sandbox)

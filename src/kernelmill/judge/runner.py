@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 import torch
+from torch import nn
 
 from kernelmill.backends.support.candidate_files import MODEL_MODULE
 from kernelmill.judge import heap
@@ -19,10 +20,12 @@ from kernelmill.judge.model_loading import (
     compile_model,
     construct_candidate,
     outputs_in_float64,
+    set_state,
 )
 from kernelmill.judge.model_server import GivenTensors, ModelServer
 from kernelmill.judge.owned_memory import OwnedMemory
 from kernelmill.judge.protocol import CandidateRequest, CaseMade, ReferenceRequest
+from kernelmill.judge.threads import end_threads
 from kernelmill.records.tensors import Layout, Node
 from kernelmill.sandbox.channel import Channel, ChannelMessage
 from kernelmill.sandbox.serving import Done, failure, serve_forks
@@ -30,8 +33,13 @@ from kernelmill.tasks.module import TaskModule
 from kernelmill.tensors.torch_side import (
     TensorView,
     describe_value,
+    restore_value,
     write,
 )
+
+_TASK = Path("<task>")
+_CALLS_BEFORE_FORKS = 8
+"""Calls by which a baseline gets warm: Python adapts code that has run a few times."""
 
 
 def run_candidate(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
@@ -62,27 +70,63 @@ def run_candidate(channel: Channel, arguments: dict[str, Any], scratch: str) -> 
 
 
 def run_reference(channel: Channel, arguments: dict[str, Any], _scratch: str) -> None:
-    """Serve a task's Model, eager or compiled, and make cases. An entry of the zygote."""
+    """Serve a task's Model, and make cases. An entry of the zygote."""
     _prepare(arguments["threads"])
     request = msgspec.convert(channel.receive().body, ReferenceRequest)
     try:
         module = TaskModule(request.source, request.scale)
         model = module.draw({}, "plain", request.seed).model
-        if request.compiled:
-            model = compile_model(model)
     except Exception as error:  # untrusted task code
-        channel.send(msgspec.to_builtins(failure(error, Path("<task>"))))
+        channel.send(msgspec.to_builtins(failure(error, _TASK)))
         return
     channel.send(msgspec.to_builtins(Done()))
-    runner = _CpuServer(channel, model, Path("<task>"))
+    runner = _CpuServer(channel, model, _TASK)
     runner.add_command("case", _CaseMaker(module).make)
     runner.serve()
 
 
+def run_baseline(channel: Channel, arguments: dict[str, Any], _scratch: str) -> None:
+    """Serve a task's Model, eager or compiled, in forks, as a candidate is. An entry of the zygote.
+
+    Unlike a candidate it has been called before: a baseline may be as warm as it gets.
+    """
+    _prepare(arguments["threads"])
+    request = msgspec.convert(channel.receive().body, ReferenceRequest)
+    try:
+        model = _warm_model(request)
+        constructed = list(model.state_dict().values())
+        end_threads()
+    except Exception as error:  # untrusted task code
+        channel.send(msgspec.to_builtins(failure(error, _TASK)))
+        return
+
+    def serve(own: Channel) -> None:
+        torch.set_num_threads(arguments["threads"])
+        _CpuServer(own, model, _TASK, constructed).serve()
+
+    heap.close_holes()
+    serve_forks(channel, serve)
+
+
 def _prepare(threads: int) -> None:
-    torch.set_num_threads(threads)
+    if torch.get_num_threads() != threads:  # to set it starts a thread that outlives all regions
+        torch.set_num_threads(threads)
     torch.set_grad_enabled(False)
     heap.keep_one_heap()
+
+
+def _warm_model(request: ReferenceRequest) -> nn.Module:
+    """The model after some calls with tensors that look like those of timed calls."""
+    drawn = TaskModule(request.source, request.scale).draw({}, "plain", request.seed)
+    tensors: list[torch.Tensor] = []
+    node = describe_value(drawn.inputs, tensors)
+    inputs = restore_value(node, [tensor.contiguous() for tensor in tensors])
+    state = drawn.model.state_dict()
+    set_state(drawn.model, {name: value.contiguous() for name, value in state.items()}, False)
+    model = compile_model(drawn.model) if request.compiled else drawn.model
+    for _ in range(_CALLS_BEFORE_FORKS):
+        model(*inputs)
+    return model
 
 
 class _CpuServer(ModelServer):

@@ -45,7 +45,7 @@ class Screening(msgspec.Struct, frozen=True):
 def screen(judge: Judge, task: Task) -> Screening:
     """Try every cheat on every case. Raises TaskError."""
     with ExitStack() as stack:
-        reference = start_reference(task, judge.zygote, judge.settings, compiled=False)
+        reference = start_reference(task, judge.zygote, judge.settings)
         stack.callback(reference.close)
         cases = HostCaseSet(_small(task), reference)
         stack.callback(cases.close)

@@ -34,6 +34,8 @@ _UNTOUCHABLE = frozenset({"discrete", "prefix"})
 _NOT_PLANTED = frozenset({"finite", "sorted", "normalised", "symmetric", "lower", "upper"})
 _LEAST_EXTREME = 3
 _MOST_PLANTED = 8
+_CHUNK = 1 << 26
+"""Elements looked at a time, few enough for what is computed of them to fit beside a task."""
 _REGIMES = 8
 
 
@@ -91,8 +93,8 @@ class InputDistribution:
     @property
     def _transforms(self) -> dict[str, Callable[[torch.Tensor], torch.Tensor]]:
         return {
-            "symmetric": lambda value: value * self._signs(value),
-            "heavy": lambda value: value * torch.exp(0.8 * self._normal(value)).to(value.dtype),
+            "symmetric": lambda value: self._signs(value).mul_(value),
+            "heavy": self._heavy,
             "large": lambda value: value * _LARGE,
             "shifted": lambda value: value + _SHIFT,
             "hollow": self._hollowed,
@@ -120,9 +122,14 @@ class InputDistribution:
         return torch.randn(like.shape, **self._drawn)
 
     def _signs(self, like: torch.Tensor) -> torch.Tensor:
-        return (torch.randint(0, 2, like.shape, **self._drawn) * 2 - 1).to(like.dtype)
+        ones = torch.randint(0, 2, like.shape, dtype=torch.int8, **self._drawn)
+        return ones.mul_(2).sub_(1).to(like.dtype)
 
     # Transformations of floating tensors
+
+    def _heavy(self, value: torch.Tensor) -> torch.Tensor:
+        """Of other magnitudes, some of them many times larger."""
+        return self._normal(value).mul_(0.8).exp_().to(value.dtype).mul_(value)
 
     def _hollowed(self, value: torch.Tensor) -> torch.Tensor:
         """Zero the same range of the first dimension in every input, so that whole rows vanish."""
@@ -187,7 +194,7 @@ class InputDistribution:
     def _tied(self, value: torch.Tensor) -> torch.Tensor:
         """A few values, many times each; some rows are constant."""
         grid = _grid(value)
-        value = (value / grid).round() * grid
+        value = (value / grid).round_().mul_(grid)
         for number, block in enumerate(_blocks(value)):
             if number % 4 == 3:
                 block.fill_(grid * (1 + self._below(4)))
@@ -287,10 +294,12 @@ def _grid(value: torch.Tensor) -> float:
 
 def _spread(value: torch.Tensor) -> float:
     """The magnitude of a tensor's values; 1 where they are all zero or not finite."""
-    sizes = value.abs()
-    sizes = sizes[torch.isfinite(sizes)]
-    mean = float(sizes.double().mean()) if sizes.numel() else 0.0
-    return mean if mean > 0 else 1.0
+    total, count = 0.0, 0
+    for part in value.reshape(-1).split(_CHUNK):
+        finite = torch.isfinite(part)
+        total += float(part.abs().where(finite, 0).sum(dtype=torch.float64))
+        count += int(finite.sum())
+    return total / count if total > 0 else 1.0
 
 
 REPAIRS = (

@@ -156,7 +156,11 @@ def _read(path: Path, identity: str, family: str | None) -> TaskFile:
     source = _text(path)
     try:
         tree = parse_python(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except SyntaxError as error:
+        raise TaskError(
+            f"{path} is not a Python file: {error.msg} in line {error.lineno}"
+        ) from error
+    except (ValueError, RecursionError, MemoryError) as error:
         raise TaskError(f"{path} is not a Python file: {error}") from error
     for module in sorted(_imported(tree) & _FOREIGN_HARDWARE):
         raise TaskError(f"{path} needs {module}, which runs on its own hardware only")

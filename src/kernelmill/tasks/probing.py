@@ -48,12 +48,16 @@ class Probe:
         """The outputs in float64; None where the code does not allow it."""
         try:
             return tensors_in(self._wide_model(*to_float64(inputs)))
+        except torch.OutOfMemoryError:  # says nothing about the code
+            raise
         except (RuntimeError, TypeError):
             return None
 
     def is_finite(self, inputs: Any) -> bool:
         try:
             outputs = self.outputs(inputs)
+        except torch.OutOfMemoryError:
+            raise
         except Exception:  # the task's own code may raise anything on inputs it was not made for
             return False
         return all(bool(torch.isfinite(output).all()) for output in outputs)

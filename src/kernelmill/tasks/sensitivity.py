@@ -66,6 +66,8 @@ def _measured(probe: Probe, distribution: str) -> Sensitivity:
             for replaced in _replacements(probe, inputs, others)
             if not _differ(outputs, replaced.outputs(), budgets)
         ]
+    except torch.OutOfMemoryError:  # says nothing about the code
+        raise
     except RuntimeError as error:  # of the task's own code, on inputs it was not made for
         return Sensitivity((), f"forward raises {type(error).__name__}")
     names = tuple(replaced.name for replaced in idle)

@@ -151,6 +151,8 @@ class _Trying:
         try:
             wide = self.probe.wide_outputs(inputs)
             eager = self.probe.outputs(inputs)
+        except torch.OutOfMemoryError:  # says nothing about the inputs
+            raise
         except Exception:  # the task's own code may raise anything on inputs it was not made for
             return None
         pairs = [

@@ -6,6 +6,8 @@ Used inside sandboxes only.
 from collections.abc import Callable
 from typing import NamedTuple
 
+import torch
+
 from kernelmill.records.task import Constants, Variant
 from kernelmill.tasks.module import TaskModule
 
@@ -48,6 +50,8 @@ def accepted_variants(
             break
         try:
             found.append(HiddenVariant(number, run(constants)))
+        except torch.OutOfMemoryError:  # says nothing about the sizes
+            raise
         except Exception:  # the task's own code may raise anything on sizes it does not allow
             continue
     return found

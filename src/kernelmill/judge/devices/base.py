@@ -51,6 +51,10 @@ class JudgedDevice(ABC):
         """Environment variables that restrict sandboxes to one of several devices."""
         return {}
 
+    def bytes_needed(self, task: Task) -> int:
+        """The memory that a verdict on the task takes at the least; 0 where there is enough."""
+        return 0
+
     @abstractmethod
     def harness_factory(
         self, backend: Backend, zygote: Zygote, settings: JudgeSettings, resources: ExitStack

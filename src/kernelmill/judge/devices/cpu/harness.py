@@ -13,18 +13,20 @@ from kernelmill.judge.correctness import (
     TrialResult,
     check_correctness,
 )
+from kernelmill.judge.devices.cpu.baseline import start_baseline
 from kernelmill.judge.devices.cpu.code_identity import KnownCode
 from kernelmill.judge.devices.cpu.interleaved import InterleavedTiming, TimedCandidate, TimedInputs
 from kernelmill.judge.devices.cpu.peak_memory import peak_bytes
 from kernelmill.judge.devices.cpu.profiling import Sampler
 from kernelmill.judge.devices.cpu.roofline import cpu_floor
-from kernelmill.judge.devices.cpu.template import CandidateTemplate
-from kernelmill.judge.devices.cpu.trials import run_trial, trial_body
+from kernelmill.judge.devices.cpu.template import CandidateTemplate, Template
+from kernelmill.judge.devices.cpu.trials import run_trial
 from kernelmill.judge.harness import Harness, Measurement
 from kernelmill.judge.input_ring import InputRing
+from kernelmill.judge.placement import judge_first, pin
 from kernelmill.judge.protocol import OutputTensor
 from kernelmill.judge.reference import read_init_arguments, start_reference
-from kernelmill.judge.runner_handle import RunnerHandle, RunnerRaised, attributed_to_reference
+from kernelmill.judge.runner_handle import RunnerRaised
 from kernelmill.judge.settings import JudgeSettings
 from kernelmill.judge.spawning import load_candidate, open_sandbox
 from kernelmill.judge.timing import summarise_latency
@@ -35,9 +37,11 @@ from kernelmill.records.verdict import Resources
 from kernelmill.sandbox import SandboxFailure, Zygote
 
 _SECONDS = 120.0
-_COMPILE_SECONDS = 300.0
 _BATCH_NANOSECONDS = 8_000_000
 _MOST_SLOTS = 8
+_MOST_CALLS = 10
+_ENOUGH_NANOSECONDS = 50_000_000
+"""Calls and time by which it is known how long eager takes."""
 _MOST_TIMED_BYTES = 1 << 30
 """Memory of the ring of timed inputs and of the cases that fill it."""
 _RUNNER_PRIVATE_BYTES = 128 << 20
@@ -60,13 +64,12 @@ class CpuHarness(Harness[CandidateTemplate]):
         self.known_code = known_code
         self._zygote = zygote
         self._settings = settings
-        self._compiled: RunnerHandle | None = None
+        self._compiled: Template | None = None
         self._compiles = True
-        self._references: list[RunnerHandle] = []
         self.init = read_init_arguments(task, zygote)
-        reference = self._start_reference(compiled=False)
-        self.cases = HostCaseSet(task, reference)
-        self.eager = self._baseline(reference)
+        self._reference = start_reference(task, zygote, settings)
+        self.cases = HostCaseSet(task, self._reference)
+        self._eager = start_baseline(task, zygote, settings, compiled=False)
         self.ring = self._make_ring()
 
     @property
@@ -75,7 +78,7 @@ class CpuHarness(Harness[CandidateTemplate]):
 
     @property
     def held_bytes(self) -> int:
-        runners = len(self._references) * _RUNNER_PRIVATE_BYTES
+        runners = (1 + len(self._baselines)) * _RUNNER_PRIVATE_BYTES
         return self.cases.bytes + self.ring.bytes + runners
 
     @property
@@ -84,7 +87,7 @@ class CpuHarness(Harness[CandidateTemplate]):
 
     @property
     def open_files(self) -> int:
-        return self.cases.files + 2 + len(self._references) * _FILES_PER_RUNNER
+        return self.cases.files + 2 + (1 + len(self._baselines)) * _FILES_PER_RUNNER
 
     @contextmanager
     def spawn_runner(self, candidate: Candidate, built: Built) -> Iterator[CandidateTemplate]:
@@ -138,8 +141,7 @@ class CpuHarness(Harness[CandidateTemplate]):
             Sampler(self.known_code(), built.artefacts),
             self._settings,
         )
-        with self._resuming_references():
-            samples = timing.measure(self._settings.rounds, repeats)
+        samples = timing.measure(self._settings.rounds, repeats)
         floor = cpu_floor(self.task, self._settings.threads)
         latency = summarise_latency(samples, floor, self.ring.slots)
         peak = peak_bytes(runner, self.cases.held_out[0], self._settings.seconds)
@@ -148,49 +150,29 @@ class CpuHarness(Harness[CandidateTemplate]):
     def renew(self) -> None:
         self.cases.renew()
 
-    def baselines(self, compiled: bool) -> list[RunnerHandle]:
+    def baselines(self, compiled: bool) -> list[Template]:
         """Eager, and torch.compile where wanted: compiled on first use, left out where it fails."""
         if compiled and self._compiled is None and self._compiles:
             try:
-                reference = self._start_reference(compiled=True)
-                self._compiled = self._baseline(reference, _COMPILE_SECONDS)
+                self._compiled = start_baseline(
+                    self.task, self._zygote, self._settings, compiled=True
+                )
             except TaskError:
                 self._compiles = False
-        chosen = [self._compiled] if compiled and self._compiled is not None else []
-        return [self.eager, *chosen]
+        return self._baselines if compiled else [self._eager]
 
-    @contextmanager
-    def _resuming_references(self) -> Iterator[None]:
-        """Resume the reference runners at the end: timing stops them."""
-        try:
-            yield
-        finally:
-            with attributed_to_reference():
-                for baseline in (self.eager, self._compiled):
-                    if baseline is not None:
-                        baseline.sandbox.resume()
+    @property
+    def _baselines(self) -> list[Template]:
+        """Those that have been started."""
+        return [self._eager] if self._compiled is None else [self._eager, self._compiled]
 
     def close(self) -> None:
-        for reference in self._references:
-            reference.close()
+        self._reference.close()
+        for baseline in self._baselines:
+            baseline.close()
         self.cases.close()
         self.ring.close()
         self.init.close()
-
-    def _start_reference(self, compiled: bool) -> RunnerHandle:
-        reference = start_reference(self.task, self._zygote, self._settings, compiled)
-        self._references.append(reference)
-        return reference
-
-    def _baseline(self, reference: RunnerHandle, seconds: float = _SECONDS) -> RunnerHandle:
-        """Run the reference once, which compiles it where it is to be compiled."""
-        case = self.cases.held_out[0]
-        body = trial_body(case, poison=[], watched=False)
-        try:
-            reference.trial(body, case.given.file, seconds)
-        except (SandboxFailure, RunnerRaised) as error:
-            raise TaskError(f"{self.task.id}: the reference does not run: {error}") from error
-        return reference
 
     def _make_ring(self) -> InputRing:
         """A ring with enough slots for a batch that the clock resolves, within limits."""
@@ -206,12 +188,19 @@ class CpuHarness(Harness[CandidateTemplate]):
         return InputRing(self.cases.held_out, slots)
 
     def _eager_nanoseconds(self) -> int:
-        """Time that eager takes for a call."""
+        """Time that eager takes for a call on a machine where nothing else runs."""
         ring = InputRing(self.cases.held_out, 1)
-        self.eager.attach(ring.request(self.task.buffers), ring.file, _SECONDS)
-        self.eager.sandbox.stop()
-        self.eager.batch(1, _SECONDS)
-        took = min(self.eager.batch(1, _SECONDS).nanoseconds for _ in range(3))
-        self.eager.sandbox.resume()
-        ring.close()
-        return took
+        took = [_ENOUGH_NANOSECONDS]
+        try:
+            with judge_first(), self._eager.fork() as eager:
+                eager.attach(ring.request(self.task.buffers), ring.file, _SECONDS)
+                eager.sandbox.stop()
+                eager.batch(1, _SECONDS)
+                pin(eager.sandbox, self._settings.thread_processors())
+                while len(took) <= _MOST_CALLS and sum(took[1:]) < _ENOUGH_NANOSECONDS:
+                    took.append(eager.batch(1, _SECONDS).nanoseconds)
+        except (SandboxFailure, RunnerRaised) as error:
+            raise TaskError(f"{self.task.id}: the reference does not run: {error}") from error
+        finally:
+            ring.close()
+        return min(took)

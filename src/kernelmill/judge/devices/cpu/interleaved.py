@@ -1,7 +1,8 @@
 """Interleaved timing on the CPU: candidate and baselines in turn, with checks of the outputs."""
 
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 import msgspec
@@ -11,9 +12,9 @@ from kernelmill.judge.cases import HostCase
 from kernelmill.judge.compare import compare
 from kernelmill.judge.devices.cpu.kept_state import KeptState
 from kernelmill.judge.devices.cpu.profiling import Sampler
-from kernelmill.judge.devices.cpu.template import CandidateTemplate
+from kernelmill.judge.devices.cpu.template import CandidateTemplate, Template
 from kernelmill.judge.input_ring import InputRing
-from kernelmill.judge.placement import pin, pinned
+from kernelmill.judge.placement import judge_first, pin
 from kernelmill.judge.protocol import OutputTensor, WarmUpRequest
 from kernelmill.judge.runner_handle import RunnerHandle, Timing, attributed_to_reference
 from kernelmill.judge.settings import JudgeSettings
@@ -66,8 +67,16 @@ class TimedCandidate(NamedTuple):
     """Types and strides of its outputs."""
 
 
+class _WarmFork(NamedTuple):
+    """A fork that has made one call, and is stopped."""
+
+    runner: RunnerHandle
+    pointers: list[list[int]]
+    """The outputs of that call, which it holds."""
+
+
 class _ReadyFork(NamedTuple):
-    """A fork of the candidate that has made one call, and is stopped."""
+    """A warm fork of the candidate, and what its libraries held then."""
 
     runner: RunnerHandle
     warm_pointers: list[list[int]]
@@ -77,14 +86,14 @@ class _ReadyFork(NamedTuple):
 class InterleavedTiming:
     """One candidate against its baselines on one ring of inputs.
 
-    Every batch of the candidate runs in a new fork, which makes one call to get warm; then it is
-    stopped, and the ring is refilled.
+    Every batch runs in a new fork, of the candidate and of the baselines alike, which makes one
+    call to get warm; then it is stopped, and the ring is refilled.
     """
 
     def __init__(
         self,
         candidate: TimedCandidate,
-        baselines: list[RunnerHandle],
+        baselines: list[Template],
         inputs: TimedInputs,
         sampler: Sampler,
         settings: JudgeSettings,
@@ -106,8 +115,7 @@ class InterleavedTiming:
 
     def measure(self, rounds: int, repeats: int = REPEATS) -> Samples:
         """Run timed and profiled rounds in a secret order. Raises TimedCallRefused."""
-        self._attach_baselines()
-        with pinned([baseline.sandbox for baseline in self._baselines], self._processors):
+        with judge_first():
             for _ in range(_WARM_UP_ROUNDS):
                 self._round(candidate_first=True)
             self._run_schedule(rounds)
@@ -122,12 +130,6 @@ class InterleavedTiming:
                 self._profile()
             self._run_on()
         return self._samples()
-
-    def _attach_baselines(self) -> None:
-        with attributed_to_reference():
-            for baseline in self._baselines:
-                baseline.attach(self._ring_request, self._ring.file, self._seconds)
-                baseline.sandbox.stop()
 
     def _run_schedule(self, rounds: int) -> None:
         thorough = set(self._rng.choice(max(1, rounds // 2), _THOROUGH_ROUNDS).tolist())
@@ -149,37 +151,38 @@ class InterleavedTiming:
         self._waits.append(max(t.waited / t.nanoseconds for t in timings))
 
     def _round(self, candidate_first: bool, thorough: bool = False) -> list[Timing]:
-        if candidate_first:
-            self._warm_baselines()
-        with self._ready_fork() as fork:
-            if not candidate_first:
-                self._warm_baselines()
+        with ExitStack() as stack:
+            fork, baselines = self._ready_forks(stack)
             self._ring.refill(self._rng)
-            before = [] if candidate_first else self._time_baselines(reverse=True)
+            before = [] if candidate_first else self._time_baselines(baselines[::-1])
             self._ring.warm_caches()
             timing = fork.runner.batch(self._ring.slots, self._seconds)
             self._durations.append(timing.nanoseconds)
-            after = self._time_baselines() if candidate_first else []
+            after = self._time_baselines(baselines) if candidate_first else []
             self._check_processors(timing)
             whole = {int(self._rng.integers(self._ring.slots))} if thorough else set()
             self._check(fork, timing.pointers, whole)
         return [timing, *after, *reversed(before)]
 
-    def _time_baselines(self, reverse: bool = False) -> list[Timing]:
+    def _time_baselines(self, forks: list[RunnerHandle]) -> list[Timing]:
         timings = []
-        for baseline in reversed(self._baselines) if reverse else self._baselines:
+        for fork in forks:
             self._ring.warm_caches()
             with attributed_to_reference():
-                timings.append(baseline.batch(self._ring.slots, self._seconds))
+                timings.append(fork.batch(self._ring.slots, self._seconds))
         return timings
 
-    def _warm_baselines(self) -> None:
-        """What a fork does to get warm they do as well: the memory of all sides is as warm."""
+    def _ready_forks(self, stack: ExitStack) -> tuple[_ReadyFork, list[RunnerHandle]]:
+        """Forks of the candidate and of the baselines, which get warm at the same time."""
+        self._ring.refill_warm_up(self._rng)
+        with ThreadPoolExecutor(1 + len(self._baselines)) as pool:
+            candidate, *baselines = [
+                pool.submit(stack.enter_context, self._warm_fork(template))
+                for template in (self._candidate.template, *self._baselines)
+            ]
+        ready = self._noted(candidate.result())
         with attributed_to_reference():
-            for baseline in self._baselines:
-                baseline.sandbox.resume()
-                baseline.warm_up(self._warm_up_request, self._seconds)
-                baseline.sandbox.stop()
+            return ready, [baseline.result().runner for baseline in baselines]
 
     @property
     def _warm_up_request(self) -> WarmUpRequest:
@@ -190,12 +193,21 @@ class InterleavedTiming:
     @contextmanager
     def _ready_fork(self) -> Iterator[_ReadyFork]:
         self._ring.refill_warm_up(self._rng)
-        with self._candidate.template.fork() as runner:
+        with self._warm_fork(self._candidate.template) as fork:
+            yield self._noted(fork)
+
+    def _noted(self, fork: _WarmFork) -> _ReadyFork:
+        state = KeptState(fork.runner.sandbox, self._sampler.artefacts)
+        return _ReadyFork(fork.runner, fork.pointers, state)
+
+    @contextmanager
+    def _warm_fork(self, template: Template) -> Iterator[_WarmFork]:
+        with template.fork() as runner:
             runner.attach(self._ring_request, self._ring.file, self._seconds)
             pointers = runner.warm_up(self._warm_up_request, self._seconds)
             runner.sandbox.stop()
             pin(runner.sandbox, self._processors)
-            yield _ReadyFork(runner, pointers, KeptState(runner.sandbox, self._sampler.artefacts))
+            yield _WarmFork(runner, pointers)
 
     def _profile(self) -> None:
         with self._ready_fork() as fork:

@@ -6,15 +6,23 @@ device.
 
 import ctypes
 import functools
+import time
 from typing import Any, NamedTuple
 
 _PINNED, _ON_DEVICE, _AS_FILE = 1, 1, 1
 _READ, _READ_WRITE = 1, 3
 _RECOMMENDED = 1
+_OUT_OF_MEMORY = 2
+_ROOM_SECONDS = 10.0
+_POLL_SECONDS = 0.1
 
 
 class DriverError(Exception):
     """A call that the driver refused."""
+
+
+class OutOfDeviceMemory(DriverError):
+    """The device has no room for an allocation."""
 
 
 class _Location(ctypes.Structure):
@@ -58,7 +66,8 @@ def _call(name: str, *arguments: Any) -> None:
         text = ctypes.c_char_p()
         _library().cuGetErrorString(status, ctypes.byref(text))
         reason = text.value.decode() if text.value else str(status)
-        raise DriverError(f"{name}: {reason}")
+        kind = OutOfDeviceMemory if status == _OUT_OF_MEMORY else DriverError
+        raise kind(f"{name}: {reason}")
 
 
 def _properties(device: int) -> _Properties:
@@ -79,7 +88,16 @@ def allocate(bytes_: int, device: int) -> DeviceMapping:
     size = -(-max(1, bytes_) // granularity(device)) * granularity(device)
     handle = ctypes.c_uint64()
     wanted = _properties(device)
-    _call("cuMemCreate", ctypes.byref(handle), ctypes.c_size_t(size), ctypes.byref(wanted), 0)
+    deadline = time.monotonic() + _ROOM_SECONDS
+    while True:
+        try:
+            _call("cuMemCreate", ctypes.byref(handle), ctypes.c_size_t(size),
+                  ctypes.byref(wanted), 0)  # fmt: skip
+            break
+        except OutOfDeviceMemory:  # a process that was killed may hold some for a moment
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(_POLL_SECONDS)
     return _map(handle.value, size, device, _READ_WRITE)
 
 

@@ -16,6 +16,7 @@ from torch import nn
 from kernelmill.judge.devices.cuda import driver
 from kernelmill.judge.devices.cuda.case_cache import CaseCache, DrawnCase
 from kernelmill.judge.devices.cuda.compare import compare_tensors, compare_timed
+from kernelmill.judge.devices.cuda.footprint import CASES_SHARE, REST_SHARE
 from kernelmill.judge.devices.cuda.input_ring import DeviceInputRing
 from kernelmill.judge.devices.cuda.memory import ImportedBlock, SharedBlock, as_bytes, tensors_at
 from kernelmill.judge.devices.cuda.protocol import (
@@ -40,8 +41,7 @@ from kernelmill.tasks.arithmetic import set_arithmetic
 from kernelmill.tasks.module import TaskModule
 from kernelmill.tensors.torch_side import describe_value, restore_value
 
-_CASES_SHARE = 1 / 8
-"""Share of the device's memory that cases may hold between trials."""
+_MOST_SPLIT_MIB = 256
 _PROBE_ELEMENTS = 1 << 26
 _PROBE_REPEATS = 10
 _ESTIMATE_CALLS = 5
@@ -56,12 +56,14 @@ _Answer = tuple[Any, tuple[int, ...]]
 
 def run_examiner(channel: Channel, arguments: dict[str, Any], _scratch: str) -> None:
     """Serve a task's examiner. An entry of the zygote."""
+    # A large block that a small tensor takes a part of cannot be given back.
+    torch._C._accelerator_setAllocatorSettings(f"max_split_size_mb:{_MOST_SPLIT_MIB}")
     start_device(arguments["threads"])
     request = msgspec.convert(channel.receive().body, ReferenceRequest)
     set_arithmetic(request.numerics, CUDA.type)
     try:
         module = TaskModule(request.source, request.scale, "cuda")
-        model = module.draw({}, "plain", request.seed).model
+        model = module.model(request.seed)  # its state is that of the cases
     except Exception as error:  # untrusted task code
         channel.send(msgspec.to_builtins(failure(error, Path("<task>"))))
         return
@@ -83,7 +85,8 @@ class _Examiner(Server):
         super().__init__(channel, Path("<task>"))
         self._model = model
         memory = torch.cuda.get_device_properties(CUDA).total_memory
-        self._cases = CaseCache(module, int(memory * _CASES_SHARE), numerics)
+        self._cases = CaseCache(module, int(memory * CASES_SHARE), numerics)
+        self._rest_bytes = int(memory * REST_SHARE)
         self._given: SharedBlock | None = None
         self._ring: DeviceInputRing | None = None
         self._slots: list[_Slot] = []
@@ -93,6 +96,7 @@ class _Examiner(Server):
             "hardware": self._hardware,
             "case": self._case,
             "drop_case": self._drop_case,
+            "rest": self._rest,
             "make_ring": self._make_ring,
             "export_inputs": self._export_inputs,
             "import_arena": self._import_arena,
@@ -128,6 +132,11 @@ class _Examiner(Server):
             bytes=case.bytes,
         ), ()
 
+    def _rest(self, _message: ChannelMessage) -> _Answer:
+        """Give back the memory that only makes the next verdict faster."""
+        self._cases.rest(self._rest_bytes)
+        return Done(), ()
+
     def _drop_case(self, message: ChannelMessage) -> _Answer:
         self._cases.drop(msgspec.convert(message.body["case"], CaseRequest))
         return Done(), ()
@@ -135,8 +144,9 @@ class _Examiner(Server):
     def _make_ring(self, message: ChannelMessage) -> _Answer:
         """A ring with enough slots for a batch that the clock resolves and no cache can hold."""
         body = message.body
-        cases = [self._cases.get(msgspec.convert(one, CaseRequest)) for one in body["cases"]]
-        first = cases[0]
+        one, *others = (msgspec.convert(one, CaseRequest) for one in body["cases"])
+        first = self._cases.get(one)
+        given = [first.given, *(self._cases.get(other).given for other in others)]
         shared = frozenset(first.state[name] for name in body["buffers"] if name in first.state)
         input_bytes = sum(t.nbytes for i, t in enumerate(first.given) if i not in shared)
         output_bytes = sum(e.eager.nbytes for e in first.expected)
@@ -146,8 +156,10 @@ class _Examiner(Server):
         )
         fitting = body["most_bytes"] // max(1, output_bytes, input_bytes)
         slots = int(max(_LEAST_SLOTS, min(wanted, fitting, body["most_slots"])))
-        self._ring = ring = DeviceInputRing([case.given for case in cases], slots, shared)
-        self._given = SharedBlock(max(ring.layout.bytes, body["case_bytes"]))
+        self._ring = ring = DeviceInputRing(given, slots, shared)
+        self._cases.rest(self._rest_bytes)
+        size = max(ring.layout.bytes, body["case_bytes"])
+        self._given = SharedBlock(size)
         return RingMade(
             slots=slots,
             slot_width=ring.width,
@@ -269,20 +281,20 @@ class _Examiner(Server):
 
     def _check_timed(self, message: ChannelMessage) -> _Answer:
         request = msgspec.convert(message.body["request"], TimedCheckRequest)
-        case = self._cases.get(request.case)
+        budgets = self._cases.budgets(request.case)
         wrong, compared, norm = 0, 0, 0.0
         for call in request.calls:
             wanted: list[torch.Tensor] = []
             slot = self._slots[call]
             set_state(self._model, slot.state)
             describe_value(self._model(*slot.inputs), wanted)
-            for index, (theirs, expected) in enumerate(zip(wanted, case.expected, strict=True)):
+            for index, (theirs, budget) in enumerate(zip(wanted, budgets, strict=True)):
                 output = _at(request.outputs[index], request.pointers[call][index])
                 actual = self._arena_tensor(output)
                 if actual is None:
                     return TimedCheck(True, 0, 0, 0.0), ()
-                error = compare_timed(actual, theirs, expected.budget)
-                wrong += max(0, error.wrong - 2 * expected.budget.mismatches)
+                error = compare_timed(actual, theirs, budget)
+                wrong += max(0, error.wrong - 2 * budget.mismatches)
                 norm = max(norm, error.norm)
                 compared += actual.numel()
         self._overwrite_outputs(request)

@@ -24,6 +24,12 @@ from kernelmill.judge.devices.cuda.device_files import nvidia_device_files
 from kernelmill.judge.devices.cuda.diagnosis import diagnose_profile, gpu_floor
 from kernelmill.judge.devices.cuda.examiner_handle import ExaminerHandle
 from kernelmill.judge.devices.cuda.exception_hints import EXCEPTION_HINTS
+from kernelmill.judge.devices.cuda.footprint import (
+    CONTEXT_BYTES,
+    LEAST_WORKSPACE,
+    REST_SHARE,
+    Footprint,
+)
 from kernelmill.judge.devices.cuda.interleaved import DeviceTiming
 from kernelmill.judge.devices.cuda.protocol import ArenaShared, Profiled, ShareRequest
 from kernelmill.judge.devices.cuda.standby import RunnerSpec, StandbyRunner
@@ -61,10 +67,10 @@ _BATCH_NANOSECONDS = 8_000_000
 _MOST_SLOTS = 4096
 _RING_SHARE = 12
 """The inputs of a batch, like its outputs, take at most 1/12 of the device's memory."""
-_LEAST_WORKSPACE = 8 << 30
 _WORKSPACE_CALLS = 6
-"""A candidate may use this much memory in addition to its outputs, or this many times what a call
-moves, whichever is more."""
+"""A candidate may use this many times what a call moves, where there is room."""
+_USED_SHARE = 0.95
+"""How much of the device's memory is planned with."""
 _ARENA_SHARE = 4
 """A runner takes at most 1/4 of the device's memory."""
 _STANDBY_SHARE = 5
@@ -96,11 +102,14 @@ class CudaHarness(Harness[RunnerHandle]):
         self._runners: list[RunnerHandle] = []
         self._compiled: TimedRunner | None = None
         self._compiles = True
+        self._footprint = Footprint.of(task)
         try:
             self._init = read_init_arguments(task, zygote)
             self._examiner = ExaminerHandle(self._start(_EXAMINER, may_execute=False))
             self._load(self._examiner.runner)
             self.hardware = self._examiner.hardware()
+            if self._footprint.is_large(self.hardware.memory_bytes):
+                standby.close()
             self._cases = DeviceCaseSet(task, self._examiner)
             self._make_ring()
             self._eager = self._baseline(compiled=False)
@@ -121,12 +130,17 @@ class CudaHarness(Harness[RunnerHandle]):
 
     @property
     def held_bytes(self) -> int:
-        outputs = len(self._runners) * self._ring.slots * self._ring.output_bytes
-        return self._cases.bytes + self._ring.given_bytes + outputs
+        cases = min(self._cases.bytes, int(self.hardware.memory_bytes * REST_SHARE))
+        ring = self._ring.given_bytes + self._footprint.ring_cases * self._footprint.given
+        return cases + ring + len(self._runners) * CONTEXT_BYTES
 
     @property
     def capacity_bytes(self) -> int:
         return self.hardware.memory_bytes // _HARNESSES_SHARE
+
+    @property
+    def total_bytes(self) -> int:
+        return self.hardware.memory_bytes
 
     @property
     def open_files(self) -> int:
@@ -180,6 +194,7 @@ class CudaHarness(Harness[RunnerHandle]):
         repeats: int,
     ) -> Measurement:
         baselines = self._baselines(compiled)
+        self._examiner.rest()
         if built.compiles_at_run_time:
             self._forbid_programs(runner)
         timing = DeviceTiming(
@@ -196,6 +211,7 @@ class CudaHarness(Harness[RunnerHandle]):
         if self.task.is_rounded:
             ieee_ms = timing.time_eager(Numerics.IEEE, afterwards=self.task.numerics) / 1e6
             latency = msgspec.structs.replace(latency, ieee_ms=ieee_ms)
+        self._rest_baselines()
         runner.sandbox.resume()
         diagnosis, profile = diagnose_profile(
             self._profile(runner), built.kernels, self.task, latency, self.hardware
@@ -211,6 +227,8 @@ class CudaHarness(Harness[RunnerHandle]):
 
     def renew(self) -> None:
         self._cases.renew()
+        self._examiner.rest()
+        self._rest_baselines()
 
     def close(self) -> None:
         self._close_sandboxes()
@@ -254,7 +272,16 @@ class CudaHarness(Harness[RunnerHandle]):
         self._examiner.write_inputs(case.request)
         body = case.trial_request(poison=[], watched=False)
         done = runner.ask(body, TrialDone, _COMPILE_SECONDS)
+        runner.tell({"do": "rest"}, _SECONDS)
         return TimedRunner(runner, done.tensors)
+
+    def _rest_baselines(self) -> None:
+        """Have them give back the memory of their outputs."""
+        with attributed_to_reference():
+            for baseline in self._baselines(compiled=False):
+                baseline.runner.tell({"do": "rest"}, _SECONDS)
+            if self._compiled is not None:
+                self._compiled.runner.tell({"do": "rest"}, _SECONDS)
 
     def _forbid_programs(self, runner: RunnerHandle) -> None:
         """Let nothing start in its sandbox from now on: it has compiled what it needs."""
@@ -300,17 +327,19 @@ class CudaHarness(Harness[RunnerHandle]):
         runner.load(request, (), _SECONDS)
 
     def _arena_bytes(self) -> int:
-        ring = self._ring
+        ring, memory = self._ring, self.hardware.memory_bytes
         call = ring.output_bytes + ring.given_bytes // ring.slots
-        workspace = max(_LEAST_WORKSPACE, _WORKSPACE_CALLS * call)
-        wanted = ring.slots * ring.output_bytes * 5 // 4 + workspace
-        return min(wanted, self.hardware.memory_bytes // _ARENA_SHARE)
+        outputs = ring.slots * ring.output_bytes * 5 // 4
+        wanted = outputs + max(LEAST_WORKSPACE, _WORKSPACE_CALLS * call)
+        beside = self._footprint.beside_runner(ring.given_bytes)
+        room = max(outputs + LEAST_WORKSPACE, int(memory * _USED_SHARE) - beside)
+        return min(wanted, room, memory // _ARENA_SHARE)
 
     def _make_ring(self) -> None:
         shown, *_ = self._cases.held_out
         hidden = [case for case in self._cases.trials if case.variant.hidden]
         self._ring = self._examiner.make_ring(
-            cases=[case.request for case in self._cases.held_out],
+            cases=[case.request for case in self._cases.held_out][: self._footprint.ring_cases],
             batch_ns=_BATCH_NANOSECONDS,
             most_bytes=self.hardware.memory_bytes // _RING_SHARE,
             most_slots=_MOST_SLOTS,

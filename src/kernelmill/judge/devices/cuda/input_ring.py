@@ -11,6 +11,8 @@ from kernelmill.tensors.torch_side import dtype_name
 
 _ALIGNMENT = 512
 _SAMPLE = 4096
+_LINES = 512
+"""Lines and columns in which order is looked for before it is in a whole tensor."""
 _LEAST_FACTOR, _MOST_FACTOR = 0.8, 0.99
 """Factors below 1 preserve upper bounds."""
 _SIGNED_SHARE = 0.25
@@ -91,16 +93,21 @@ class DeviceInputRing:
             for part in torch.split(matrix, rows):
                 case = self._cases[int(rng.integers(len(self._cases)))]
                 source = case[index].reshape(-1)
-                if self._unstructured[index]:
-                    _draw(part, source, rng)
-                else:
+                if not self._unstructured[index]:
                     self._exchange(part, index, rng)
+                elif source.numel() > _CHUNK_ELEMENTS:
+                    _draw_in_chunks(part[0], source, rng)
+                else:
+                    _draw(part, source, rng)
 
     def _exchange(self, part: torch.Tensor, index: int, rng: np.random.Generator) -> None:
         """Give every slot the tensor of a random case."""
-        stacked = torch.stack([case[index].reshape(-1) for case in self._cases])
-        chosen = torch.from_numpy(rng.integers(len(self._cases), size=part.shape[0]))
-        torch.index_select(stacked, 0, chosen.to(part.device), out=part)
+        sources = [case[index].reshape(-1) for case in self._cases]
+        chosen = torch.from_numpy(rng.integers(len(sources), size=part.shape[0]))
+        if part.shape[0] == 1:
+            part[0].copy_(sources[int(chosen)])
+        else:
+            torch.index_select(torch.stack(sources), 0, chosen.to(part.device), out=part)
 
 
 def _draw(part: torch.Tensor, source: torch.Tensor, rng: np.random.Generator) -> None:
@@ -110,11 +117,28 @@ def _draw(part: torch.Tensor, source: torch.Tensor, rng: np.random.Generator) ->
     length = start + (slots - 1) * step + count
     repeated = source.repeat(-(-length // count))
     shifted = torch.as_strided(repeated, (slots, count), (step, 1), start)
-    factors = torch.empty(part.shape, dtype=torch.float32, device=part.device)
-    factors.uniform_(_LEAST_FACTOR, _MOST_FACTOR)
-    if _has_mixed_signs(source):
-        factors.mul_(torch.randint_like(factors, 0, 2).mul_(2).sub_(1))
+    factors = _factors(part, _has_mixed_signs(source))
     torch.mul(shifted, factors.to(part.dtype), out=part)
+
+
+def _draw_in_chunks(row: torch.Tensor, source: torch.Tensor, rng: np.random.Generator) -> None:
+    """The same for a single row that is too large for its factors to fit on the device."""
+    count = source.numel()
+    start, signed = int(rng.integers(count)), _has_mixed_signs(source)
+    for first, last in ((0, count - start), (count - start, count)):
+        shift = start if first == 0 else start - count
+        for begin in range(first, last, _CHUNK_ELEMENTS):
+            end = min(last, begin + _CHUNK_ELEMENTS)
+            part = source[begin + shift : end + shift]
+            torch.mul(part, _factors(part, signed).to(part.dtype), out=row[begin:end])
+
+
+def _factors(like: torch.Tensor, signed: bool) -> torch.Tensor:
+    factors = torch.empty(like.shape, dtype=torch.float32, device=like.device)
+    factors.uniform_(_LEAST_FACTOR, _MOST_FACTOR)
+    if signed:
+        factors.mul_(torch.randint_like(factors, 0, 2).mul_(2).sub_(1))
+    return factors
 
 
 def _has_mixed_signs(tensor: torch.Tensor) -> bool:
@@ -131,9 +155,16 @@ def _is_unstructured(tensor: torch.Tensor) -> bool:
     sample = tensor.reshape(-1)[:_SAMPLE]
     if torch.unique(sample).numel() <= sample.numel() // 4:
         return False
+    if tensor.dim() == 0:
+        return True
     lines = tensor if tensor.dim() == 1 else tensor.flatten(0, -2)
-    return tensor.dim() == 0 or not any(
-        bool((lines.diff(dim=dim) >= 0).all()) or bool((lines.diff(dim=dim) <= 0).all())
+    return not any(
+        _is_sorted(lines[:_LINES, :_LINES] if lines.dim() > 1 else lines[:_SAMPLE], dim)
+        and _is_sorted(lines, dim)
         for dim in range(lines.dim())
         if lines.shape[dim] > 2
     )
+
+
+def _is_sorted(lines: torch.Tensor, dim: int) -> bool:
+    return bool((lines.diff(dim=dim) >= 0).all()) or bool((lines.diff(dim=dim) <= 0).all())

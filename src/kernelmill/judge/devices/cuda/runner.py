@@ -71,7 +71,7 @@ def run_device_baseline(channel: Channel, arguments: dict[str, Any], scratch: st
     set_arithmetic(request.numerics, CUDA.type)
     try:
         module = TaskModule(request.source, request.scale, "cuda")
-        model = module.draw({}, "plain", request.seed).model
+        model = module.model(request.seed)  # its state comes with every request
         if request.compiled:
             model = compile_model(model)
     except Exception as error:  # untrusted task code
@@ -81,6 +81,7 @@ def run_device_baseline(channel: Channel, arguments: dict[str, Any], scratch: st
     runner = _CudaServer(channel, model, Path("<task>"), given)
     runner.add_command("empty_batch", runner.empty_batch)
     runner.add_command("compute_with", runner.compute_with)
+    runner.add_command("rest", runner.rest)
     runner.serve()
 
 
@@ -147,6 +148,12 @@ class _CudaServer(ModelServer):
 
     def compute_with(self, message: ChannelMessage) -> tuple[Done, tuple[int, ...]]:
         set_arithmetic(Numerics(message.body["numerics"]), CUDA.type)
+        return Done(), ()
+
+    def rest(self, _message: ChannelMessage) -> tuple[Done, tuple[int, ...]]:
+        """Give back the memory that only makes the next call faster."""
+        self._held, self._warm = None, None
+        torch.cuda.empty_cache()
         return Done(), ()
 
     def _lock(self, _message: ChannelMessage) -> tuple[Done, tuple[int, ...]]:

@@ -67,7 +67,7 @@ class ModelledHarness(Harness[Session]):
         self._no_baseline = ""
         """Why there is no baseline, once that is known."""
         self._init = read_init_arguments(task, zygote)
-        self._reference = start_reference(task, zygote, settings, compiled=False)
+        self._reference = start_reference(task, zygote, settings)
         self._cases = HostCaseSet(task, self._reference)
 
     @property

@@ -86,7 +86,7 @@ class NpuHarness(Harness[RunnerHandle]):
         self._candidate: tuple[Candidate, Built] | None = None
         self._rng = np.random.default_rng()
         self._init = read_init_arguments(task, zygote)
-        self._reference = start_reference(task, zygote, settings, compiled=False)
+        self._reference = start_reference(task, zygote, settings)
         self._cases = HostCaseSet(task, self._reference)
         self._cases.hold_out(task, InputRing.cases_needed(_SLOTS))
         self._ring = InputRing(self._cases.held_out, _SLOTS)
