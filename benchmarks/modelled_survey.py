@@ -1,6 +1,7 @@
 """Which tasks of the suites can be judged on a modelled backend, and how long a verdict takes.
 
     python benchmarks/modelled_survey.py BACKEND [SUITE or SUITE/TASK...] [--every N] [--first K]
+        [--json FILE] [--minutes M]
 
 A task counts as judged where a plain form of it passes all gates as a candidate. For the others the
 reason is printed. The form is its own baseline, so a verdict's time has no other in it. Tasks that
@@ -9,6 +10,9 @@ the backend declines by name are counted apart.
 The time of a verdict is that of a task which is ready: its cases are made once per campaign. On a
 busy machine the processor seconds say more than the seconds. They are those of all processes that
 the verdict started.
+
+With a file, a survey that was stopped goes on where it was: tasks of the file are not judged again,
+and the table has them.
 """
 
 import argparse
@@ -32,6 +36,7 @@ from kernelmill.sandbox.processes import descendants, stat_fields
 from kernelmill.tasks import TaskFile, load_suite
 
 SUITES = ("starter", "basic", "fused", "attention", "hyper")
+_SECONDS_OF_FORMS = 300.0
 _MAX_REASON = 160
 _DECLINED = "declined: lacks "
 _TIMES = slice(11, 15)
@@ -76,8 +81,10 @@ def survey(judge: Judge, file: TaskFile) -> Surveyed:
 
 
 def _judge_forms(judge: Judge, task: Task) -> Surveyed:
+    """Try one form after the other, as the judge does for a baseline."""
     reasons: list[str] = []
     seconds = 0.0
+    end = time.monotonic() + _SECONDS_OF_FORMS
     try:
         for number, files in enumerate(write_baselines(judge.backend.name, task)):
             begun, used = time.perf_counter(), _processor_seconds()
@@ -86,7 +93,7 @@ def _judge_forms(judge: Judge, task: Task) -> Surveyed:
             if verdict.passed and verdict.modelled is not None:
                 return Surveyed(task.id, True, seconds, verdict.modelled.cycles, number, "", used)
             reasons.append(_reason(verdict))
-            if verdict.gate != "build" and verdict.feedback[0].kind != "not-executable":
+            if time.monotonic() > end:
                 break
     except BaselineMissing as missing:
         reasons.append(f"no plain form: {missing}")
@@ -112,6 +119,9 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=0, help="begin with this task, from 0")
     parser.add_argument("--seconds", type=float, default=120.0, help="time limit of an answer")
     parser.add_argument("--json", type=Path, help="append one line per task to this file")
+    parser.add_argument(
+        "--minutes", type=float, default=float("inf"), help="begin no task after this time"
+    )
     return parser.parse_args()
 
 
@@ -122,22 +132,33 @@ def _files(options: argparse.Namespace) -> Iterator[TaskFile]:
 
 def main() -> None:
     options = _parse()
-    found: list[Surveyed] = []
+    found = {one.task: one for one in _surveyed_before(options.json)}
+    until = time.monotonic() + 60 * options.minutes
     backend = get_backend(options.backend)
     assert isinstance(backend, ModelledBackend)
     backend.baselines = lambda *_: iter(())  # type: ignore[method-assign]
     with Judge(backend, JudgeSettings(seconds=options.seconds)) as judge:
-        for file in _files(options):
-            found.append(survey(judge, file))
-            one = found[-1]
+        files = list(_files(options))
+        for file in files:
+            if file.id in found or time.monotonic() > until:
+                continue
+            one = found[file.id] = survey(judge, file)
             word = "judged" if one.judged else "no    "
             times = f"{one.seconds:7.1f} s {one.processor_seconds:7.1f} s of processors"
             print(f"{one.task:48} {word} {times}  {one.reason}", flush=True)
             if options.json:
                 with options.json.open("a") as lines:
                     lines.write(json.dumps(one._asdict()) + "\n")
-    for line in table(found):
+    asked = [found[file.id] for file in files if file.id in found]
+    print(f"{len(asked)} of {len(files)} tasks surveyed")
+    for line in table(asked):
         print(line)
+
+
+def _surveyed_before(path: Path | None) -> list[Surveyed]:
+    if path is None or not path.exists():
+        return []
+    return [Surveyed(**json.loads(line)) for line in path.read_text().splitlines()]
 
 
 def table(found: list[Surveyed]) -> Iterator[str]:

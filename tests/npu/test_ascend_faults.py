@@ -11,17 +11,16 @@ import pytest
 
 from kernelmill.backends import get_backend
 from kernelmill.backends.reading import read_candidate
-from kernelmill.backends.triton_ascend.backend import TritonAscendBackend
 from kernelmill.judge import Judge, JudgeSettings
 from kernelmill.records.candidate import Origin
 from kernelmill.sandbox import syscalls
 from kernelmill.sandbox.processes import descendants
 from kernelmill.tasks import load_suite
 
-STARTER = TritonAscendBackend().examples() / "starter"
-GELU = (STARTER / "gelu" / "model.py").read_text()
 SECONDS = 300.0
 REPEATS = 20
+REFUSED = 1
+"""The exit code of `verify` where the candidate does not pass."""
 
 
 @pytest.mark.parametrize(
@@ -29,7 +28,7 @@ REPEATS = 20
     [
         pytest.param(backend, name, marks=pytest.mark.npu(backend))
         for backend in ("triton_ascend", "pypto")
-        for name in ("softmax", "gelu")
+        for name in ("softmax", "gelu", "matmul")
     ],
 )
 @pytest.mark.timeout(3600)
@@ -43,12 +42,13 @@ def test_a_verdict_and_its_cycles_are_the_same_every_time(backend: str, name: st
     assert all(one == modelled[0] for one in modelled)
 
 
-def start(home: Path) -> subprocess.Popen[bytes]:
+def start(home: Path, backend: str) -> subprocess.Popen[bytes]:
     (home / "tmp").mkdir(exist_ok=True)
-    (home / "model.py").write_text(GELU)
+    example = get_backend(backend).examples() / "starter" / "gelu" / "model.py"
+    (home / "model.py").write_text(example.read_text())
     command = [sys.executable, "-m", "kernelmill", "verify", "starter/gelu", "model.py"]
     return subprocess.Popen(
-        [*command, "--backend", "triton_ascend"],
+        [*command, "--backend", backend],
         cwd=home,
         env={**os.environ, "TMPDIR": str(home / "tmp")},
         stdout=subprocess.DEVNULL,
@@ -78,21 +78,35 @@ def alive(pid: int) -> bool:
     return state != "Z"
 
 
+WORKERS = [
+    pytest.param(backend, words, marks=pytest.mark.npu(backend), id=words)
+    for backend, words in (
+        ("triton_ascend", "bishengir-compile"),
+        ("triton_ascend", "libhivm.so"),
+        ("pypto", "calculator.so"),
+    )
+]
+"""Words by which a compiler or an executor is known."""
+
+
 @pytest.mark.isolation
-@pytest.mark.npu("triton_ascend")
-@pytest.mark.parametrize("words", ["bishengir-compile", "libhivm.so"])
-def test_a_kill_in_compiler_or_executor_leaves_nothing(tmp_path: Path, words: str) -> None:
+@pytest.mark.parametrize("killed", ["judge", "worker"])
+@pytest.mark.parametrize(("backend", "words"), WORKERS)
+@pytest.mark.timeout(900)
+def test_a_kill_in_compiler_or_executor_leaves_nothing(
+    tmp_path: Path, backend: str, words: str, killed: str
+) -> None:
     syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
     mounts = Path("/proc/self/mounts").read_text()
-    judging = start(tmp_path)
+    judging = start(tmp_path, backend)
     deadline = time.monotonic() + SECONDS
     while (victim := find(judging.pid, words)) is None:
         assert judging.poll() is None and time.monotonic() < deadline
         time.sleep(0.01)
     family = {judging.pid, *descendants(judging.pid)}
     assert victim in family
-    judging.send_signal(signal.SIGKILL)
-    judging.wait()
+    os.kill(judging.pid if killed == "judge" else victim, signal.SIGKILL)
+    assert judging.wait(SECONDS) == (-signal.SIGKILL if killed == "judge" else REFUSED)
     deadline = time.monotonic() + 30
     while any(map(alive, family)) and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -8,6 +8,7 @@ from kernelmill.records.errors import UsageError
 from kernelmill.records.model_calls import ModelCall
 from kernelmill.records.model_settings import ModelSettings
 from kernelmill.records.proposal import Draft, Proposal
+from kernelmill.records.task import Task
 
 
 class Declined(Exception):
@@ -43,10 +44,11 @@ class Generator(ABC):
     A generator is a plug-in: a class behind the entry point `kernelmill.generators`. In
     `--generator NAME:ARGUMENT` its constructor gets the argument.
 
-    Order of calls: `use` and `fund`, then `check`, then `write`. `fund` may be called again later.
+    Order of calls: `use` and `fund`, then `check`, then `study` and `write`. `fund` may be called
+    again later.
 
-    Threads: `write` and `at_once` may be called from several threads at once. `use`, `fund` and
-    `check` are called from one thread, while no `write` is under way.
+    Threads: `study`, `write` and `at_once` may be called from several threads at once. `use`,
+    `fund` and `check` are called from one thread, while no `write` is under way.
 
     State: the answer to a proposal depends on the proposal, not on earlier ones. A generator may
     keep caches and warm processes between calls.
@@ -54,7 +56,8 @@ class Generator(ABC):
     Ownership: a proposal belongs to the caller and is not changed. A draft belongs to the caller as
     soon as it is returned.
 
-    Errors: each method says what it raises. Any other exception is a bug and ends the campaign.
+    Errors: each method says what it raises. Any other exception is a bug. A campaign stores what
+    `write` raises as the reason of a declined attempt, and goes on.
     """
 
     name: ClassVar[str]
@@ -84,6 +87,13 @@ class Generator(ABC):
         """Find out, before anything is spent, whether it can write for a backend.
 
         Raises GeneratorUnavailable, with what is missing and how to get it.
+        """
+
+    def study(self, task: Task) -> None:  # noqa: B027 (most generators write at once)
+        """Do in other processes what `write` will need of a task, ahead of it.
+
+        Unlike `write` it never waits while a candidate is timed on a separate device, so it must
+        leave this process alone. What it cannot do is left to `write`: it raises nothing.
         """
 
     @abstractmethod

@@ -21,6 +21,7 @@ from kernelmill.backends.triton_ascend.hivm.runtime import COMMAND, LIBRARY, LIN
 from kernelmill.backends.triton_ascend.hivm.translate import (
     TranslatedKernel,
     Untranslatable,
+    kept_axes,
     translate_hivm,
 )
 
@@ -168,6 +169,22 @@ def test_pipes_overlap_unless_a_flag_says_otherwise(built_gelu: BuiltKernel) -> 
     cost = gelu(built_gelu, x, y)
     one_after_the_other = sum(cost.busy[pipe] for pipe in ("MTE2", "V", "MTE3"))
     assert one_after_the_other <= cost.cycles - 3700 <= one_after_the_other + cost.busy["S"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "wanted", "kept"),
+    [
+        (["1", "32", "1"], ["1", "32"], (0, 1)),
+        (["1", "32", "1"], ["32", "1"], (1, 2)),
+        (["1", "n"], ["?"], (1,)),
+        (["1"], [], ()),
+        (["2", "1"], ["1", "2"], None),
+    ],
+)
+def test_a_part_of_a_view_keeps_the_axes_of_its_type(
+    sizes: list[str], wanted: list[str], kept: tuple[int, ...] | None
+) -> None:
+    assert kept_axes(sizes, wanted) == kept
 
 
 @pytest.mark.parametrize(

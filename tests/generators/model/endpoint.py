@@ -130,9 +130,12 @@ def say(text: str, reason: str = "stop", tokens_in: int = 100, tokens_out: int =
     return behave
 
 
-def status(code: int, message: str = "no", **headers: str) -> Behaviour:
+def status(code: int, message: str = "no", kind: str = "error", **headers: str) -> Behaviour:
+    """An error of a kind that only its body names, as providers do."""
+
     def behave(handler: Handler) -> None:
-        body = json.dumps({"error": {"message": message, "type": "error"}}).encode()
+        error = {"message": message, "type": kind, "code": kind, "param": None}
+        body = json.dumps({"error": error}).encode()
         handler.send_response(code)
         for name, value in headers.items():
             handler.send_header(name.replace("_", "-"), value)

@@ -143,6 +143,8 @@ def test_what_will_never_be_answered_is_asked_once(behaviour: Behaviour, model: 
         (status(404, "model m is not here"), "has no model 'm'"),
         (status(402), "answers only after payment"),
         (status(429, "insufficient_quota"), "answers only after payment"),
+        (status(429, "You are over it", kind="insufficient_quota"), "answers only after payment"),
+        (status(400, "Your credit balance is too low"), "answers only after payment"),
     ],
 )
 def test_what_no_question_would_change_ends_it(
@@ -150,6 +152,12 @@ def test_what_no_question_would_change_ends_it(
 ) -> None:
     with serving(behaviour) as server, pytest.raises(GeneratorUnavailable, match=words):
         SingleModelClient(server, model).ask()
+
+
+def test_a_limit_that_payment_would_raise_is_waited_for(model: Model) -> None:
+    message = "Rate limit reached. Visit https://example.com/billing to raise it."
+    with serving(status(429, message, kind="rate_limit_exceeded"), say("at last")) as server:
+        assert SingleModelClient(server, model).ask().text == "at last"
 
 
 def test_ten_megabytes_are_not_waited_for(model: Model) -> None:

@@ -54,6 +54,7 @@ _PYTHON_RULES = PythonRules(frozenset({"torch.utils.cpp_extension.load_inline"})
 class CppBackend(Backend):
     name = "cpp"
     title = "CPU, C++20 with SIMD and OpenMP"
+    shipped_device = "cpu"
     zygote_modules = (COMPILER_PROGRAMS,)
 
     def requirements(self) -> list[Requirement]:
@@ -111,9 +112,16 @@ class CppBackend(Backend):
     def ship(self, candidate: Candidate) -> BuildRecipe:
         files, sources = tuple(sorted(candidate.files)), tuple(_sources(candidate))
         if is_inline(candidate):
-            return BuildRecipe(self.name, "cpu", files)
+            return BuildRecipe(self.name, self.shipped_device, files)
         return BuildRecipe(
-            self.name, "cpu", files, _LIBRARY, sources, _COMPILERS, _COMPILER_VARIABLE, _FLAGS
+            self.name,
+            self.shipped_device,
+            files,
+            _LIBRARY,
+            sources,
+            _COMPILERS,
+            _COMPILER_VARIABLE,
+            _FLAGS,
         )
 
     def _build_inline(self, candidate: Candidate, compiler: str, zygote: Zygote) -> Built:

@@ -64,6 +64,7 @@ class CudaBackend(Backend):
     name = "cuda"
     title = "NVIDIA GPU, CUDA C++"
     device_kind = "cuda"
+    shipped_device = "cuda"
     zygote_modules = (COMPILER_PROGRAMS,)
 
     def requirements(self) -> list[Requirement]:
@@ -124,11 +125,11 @@ class CudaBackend(Backend):
     def ship(self, candidate: Candidate) -> BuildRecipe:
         files, sources = tuple(sorted(candidate.files)), tuple(_sources(candidate))
         if is_inline(candidate):
-            return BuildRecipe(self.name, "cuda", files)
+            return BuildRecipe(self.name, self.shipped_device, files)
         compilers = ("nvcc", *(f"{folder}/nvcc" for folder in _DEFAULT_FOLDERS))
         flags = ("-arch=native", *_FLAGS)
         return BuildRecipe(
-            self.name, "cuda", files, _LIBRARY, sources, compilers, "NVCC", flags,
+            self.name, self.shipped_device, files, _LIBRARY, sources, compilers, "NVCC", flags,
             _driver(candidate.files),
         )  # fmt: skip
 

@@ -11,15 +11,19 @@ import re
 import shutil
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from pypto import pypto_impl
+from pypto.config import CompStage
 from pypto.frontend.parser import entry
 from pypto.runtime import _pto_to_tensor_data, _pto_verify_datas
 
+from kernelmill.backends.pypto.interpreter import copy_results
 from kernelmill.backends.pypto.protocol import CallEstimate, KernelCall, PyptoRan, PyptoTrace
 from kernelmill.backends.support.buffers import Buffers
 from kernelmill.backends.support.launch_arguments import LaunchArgument
@@ -45,6 +49,7 @@ _NOISE = re.compile(r"Failed to open file|Errcode|^\s+(?:File |raise |self\.)")
 _MAX_LOG = 1800
 _MAX_WIDTH = 300
 _EXIT_FAILED = 3
+_ENDED = "the library ended its process"
 
 
 def run_pypto_engine(channel: Channel, arguments: dict[str, Any], scratch: str) -> None:
@@ -95,6 +100,12 @@ def _load_kernels(source: str, scratch: Path) -> dict[str, Any]:
     return vars(module)
 
 
+class _Step(NamedTuple):
+    call: KernelCall
+    stage: CompStage
+    """How far the library goes: it interprets, plans memory, or simulates, too."""
+
+
 class _Engine(LaunchEngine[PyptoTrace, PyptoRan]):
     request_type = EngineRunRequest[PyptoTrace]
 
@@ -102,44 +113,90 @@ class _Engine(LaunchEngine[PyptoTrace, PyptoRan]):
         self._kernels = kernels
         self._scratch = scratch
         self._runs = 0
+        self._compiled: set[tuple[Any, ...]] = set()
+        """Calls that the compiler has accepted, whatever the values of their tensors."""
+        self._estimates: dict[tuple[Any, ...], CallEstimate] = {}
+        """By what the cycles of a call depend on."""
 
-    def launch(self, trace: PyptoTrace, buffers: Buffers) -> PyptoRan:
-        return PyptoRan(calls=[self._run_in_child(call, buffers) for call in trace.calls])
+    def launch(self, trace: PyptoTrace, buffers: Buffers, timed: bool) -> PyptoRan:
+        if timed:
+            return PyptoRan(calls=[self._estimate(call, buffers) for call in trace.calls])
+        signatures = list(map(_signature, trace.calls))
+        stages = (
+            CompStage.TENSOR_GRAPH if known else CompStage.EXECUTE_GRAPH
+            for known in map(self._compiled.__contains__, signatures)
+        )  # fmt: skip
+        with self._child(list(map(_Step, trace.calls, stages)), buffers):
+            self._compiled.update(signatures)
+        return PyptoRan()
 
-    def _run_in_child(self, call: KernelCall, buffers: Buffers) -> CallEstimate:
-        """Forks, because the library works once per process and may end it."""
+    def _estimate(self, call: KernelCall, buffers: Buffers) -> CallEstimate:
+        """Of floats nothing depends on values; whole numbers may be bounds of loops."""
+        known = (*_signature(call), *_whole_numbers(call, buffers))
+        if known not in self._estimates:
+            self._estimates[known] = self._simulate(call, buffers)
+        else:
+            with self._child([_Step(call, CompStage.TENSOR_GRAPH)], buffers):
+                pass
+        return self._estimates[known]
+
+    def _simulate(self, call: KernelCall, buffers: Buffers) -> CallEstimate:
+        with self._child([_Step(call, CompStage.ALL_COMPLETE)], buffers) as folder:
+            reports = sorted(folder.glob(_REPORT))
+            if not reports:
+                raise CompilerError(_errors(folder))
+            return _estimate(call.kernel, reports[-1].read_text())
+
+    @contextmanager
+    def _child(self, steps: list[_Step], buffers: Buffers) -> Iterator[Path]:
+        """Run steps in a forked process, which the library may end; gives its working directory."""
         self._runs += 1
         folder = self._scratch / f"run{self._runs}"
         folder.mkdir()
         child = os.fork()
         if child == 0:
             try:
-                self._call(call, buffers, folder)
+                self._run(steps, buffers, folder)
                 os._exit(0)
             finally:
                 os._exit(_EXIT_FAILED)
         _, status = os.waitpid(child, 0)
         try:
-            reports = sorted(folder.glob(_REPORT))
-            if os.waitstatus_to_exitcode(status) != 0 or not reports:
-                errors = _error_lines((folder / _LOG).read_text(errors="replace"))
-                raise CompilerError(errors or "the library ended its process")
-            return _estimate(call.kernel, reports[-1].read_text())
+            if os.waitstatus_to_exitcode(status) != 0:
+                raise CompilerError(_errors(folder))
+            yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _call(self, call: KernelCall, buffers: Buffers, folder: Path) -> None:
-        """The simulator writes its report to the working directory. The C++ part logs to stdout."""
-        log = os.open(folder / _LOG, os.O_WRONLY | os.O_CREAT)
+    def _run(self, steps: list[_Step], buffers: Buffers, folder: Path) -> None:
+        """The simulator writes its report to the working directory. The C++ part logs to stdout.
+
+        The log is that of the last step.
+        """
+        log = os.open(folder / _LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         os.dup2(log, 1)
         os.dup2(log, 2)
         os.chdir(folder)
         try:
-            self._kernels[call.kernel](*(_value(value, buffers) for value in call.arguments))
+            for step in steps:
+                os.ftruncate(log, 0)
+                self._call(step, buffers)
         except Exception:  # the library may raise anything
             traceback.print_exc()
             sys.stderr.flush()
             raise
+
+    def _call(self, step: _Step, buffers: Buffers) -> None:
+        kernel = self._kernels[step.call.kernel]
+        kernel._host_options = {"compile_stage": step.stage}
+        values = [_value(value, buffers) for value in step.call.arguments]
+        kernel(*values)
+        if step.stage is not CompStage.ALL_COMPLETE:
+            copy_results([v for v in values if isinstance(v, torch.Tensor)])
+
+
+def _errors(folder: Path) -> str:
+    return _error_lines((folder / _LOG).read_text(errors="replace")) or _ENDED
 
 
 def _error_lines(log: str) -> str:
@@ -148,6 +205,20 @@ def _error_lines(log: str) -> str:
     coded = [line for before, line in pairwise(every) if _CODED.search(before)]
     lines = [line[:_MAX_WIDTH] for line in (*coded, *filter(_ERROR_LINE.search, every))]
     return "\n".join(line for line in dict.fromkeys(lines) if not _NOISE.search(line))[:_MAX_LOG]
+
+
+def _signature(call: KernelCall) -> tuple[Any, ...]:
+    """What the compiler knows of a call."""
+    places = ((one.tensor, one) for one in call.arguments)
+    known = ((p.dtype, p.shape) if p else (one.whole, one.real) for p, one in places)
+    return (call.kernel, *known)
+
+
+def _whole_numbers(call: KernelCall, buffers: Buffers) -> Iterator[bytes]:
+    """What its tensors of whole numbers hold."""
+    for argument in call.arguments:
+        if argument.tensor is not None and "int" in argument.tensor.dtype:
+            yield buffers.array(argument.tensor).tobytes()
 
 
 def _value(argument: LaunchArgument, buffers: Buffers) -> Any:

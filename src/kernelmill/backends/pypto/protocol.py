@@ -26,4 +26,5 @@ class CallEstimate(msgspec.Struct):
 
 
 class PyptoRan(EngineReport, kw_only=True):
-    calls: list[CallEstimate]
+    calls: list[CallEstimate] = []
+    """Empty for a run that was not timed: kernels were executed and not simulated."""

@@ -48,7 +48,7 @@ class SimulatedSession(TracedSession[PyptoTrace, PyptoRan]):
     def estimate(
         self, arguments: CallArguments, outputs: Sequence[TensorSpec], seconds: float
     ) -> Estimate:
-        calls = self.report(arguments, outputs, seconds).calls
+        calls = self.run(arguments, outputs, seconds, timed=True).report.calls
         cycles = sum(call.cycles for call in calls)
         bytes_read = sum(tensor.bytes for tensor in arguments.tensors.layout.tensors)
         bytes_written = sum(math.prod(spec.shape) * item_size(spec.dtype) for spec in outputs)

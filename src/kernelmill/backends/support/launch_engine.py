@@ -28,14 +28,17 @@ class LaunchEngine(ABC, Generic[_Trace, _Ran]):
     request_type: type[EngineRunRequest[_Trace]]
 
     @abstractmethod
-    def launch(self, trace: _Trace, buffers: Buffers) -> _Ran:
-        """Execute all launches in order, in place; `mutated` is filled in by the caller."""
+    def launch(self, trace: _Trace, buffers: Buffers, timed: bool) -> _Ran:
+        """Execute all launches in order, in place; `mutated` is filled in by the caller.
+
+        Where timing costs more than executing, only `timed` runs need to report it.
+        """
 
     def run(self, message: ChannelMessage) -> tuple[_Ran, tuple[int, ...]]:
         request = msgspec.convert(message.body["call"], self.request_type)
         buffers = Buffers(message.files[0], request.layout, request.trace.buffers)
         try:
-            ran = self.launch(request.trace, buffers)
+            ran = self.launch(request.trace, buffers, request.timed)
             ran.mutated = buffers.mutated()
             file = os.memfd_create(FILE_NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
             buffers.write(request.trace.outputs, file)

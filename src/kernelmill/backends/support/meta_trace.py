@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import torch
+import torch._dynamo  # the first guarded operator imports it: once for all forks, not in each
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from kernelmill.backends.support.candidate_files import import_model, write_sources

@@ -95,10 +95,15 @@ class TracedSession(Session, Generic[_Trace, _Report]):
         return self.run(arguments, outputs, seconds).outputs
 
     def run(
-        self, arguments: CallArguments, outputs: Sequence[TensorSpec], seconds: float
+        self,
+        arguments: CallArguments,
+        outputs: Sequence[TensorSpec],
+        seconds: float,
+        timed: bool = False,
     ) -> TracedRun[_Report]:
+        """`timed` runs are for the report, where a backend's other runs report nothing."""
         trace = self._trace(arguments, outputs, seconds)
-        call = {"layout": arguments.tensors.layout, "trace": trace}
+        call = {"layout": arguments.tensors.layout, "trace": trace, "timed": timed}
         body = {"do": "run", "call": msgspec.to_builtins(call)}
         try:
             report, files = ask_for_files(
@@ -162,6 +167,8 @@ class EngineRunRequest(msgspec.Struct, Generic[_Trace]):
 
     layout: Layout
     trace: _Trace
+    timed: bool
+    """Whether the report is wanted, too."""
 
 
 def _check(trace: Trace, given: int, outputs: Sequence[TensorSpec]) -> None:

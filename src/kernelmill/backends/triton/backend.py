@@ -39,6 +39,7 @@ class TritonBackend(Backend):
 
     name = "triton"
     title = "NVIDIA GPU, Triton"
+    shipped_device = "cuda"
 
     def __init__(self) -> None:
         self._interpreted = not gpu_name()
@@ -106,7 +107,7 @@ class TritonBackend(Backend):
         return []
 
     def ship(self, candidate: Candidate) -> BuildRecipe:
-        return BuildRecipe(self.name, "cuda", tuple(sorted(candidate.files)))
+        return BuildRecipe(self.name, self.shipped_device, tuple(sorted(candidate.files)))
 
     def _kernels(self, candidate: Candidate) -> tuple[str, ...]:
         return tuple(

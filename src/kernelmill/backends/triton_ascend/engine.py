@@ -58,7 +58,7 @@ class _Engine(LaunchEngine[TritonTrace, HivmRan]):
         self._machine = machine
         self._kernels: dict[str, BuiltKernel] = {}
 
-    def launch(self, trace: TritonTrace, buffers: Buffers) -> HivmRan:
+    def launch(self, trace: TritonTrace, buffers: Buffers, timed: bool) -> HivmRan:
         kernels = [self._kernel(text) for text in trace.kernels]
         tensors = [GlobalTensor(f"tensor {i}", data) for i, data in enumerate(buffers.bytes)]
         launches = [_launch(kernels[one.kernel], one, tensors) for one in trace.launches]

@@ -1,6 +1,7 @@
 """The built-in generator: traces a reference, chooses decisions, and writes kernels."""
 
 import threading
+from contextlib import suppress
 from functools import partial
 from typing import ClassVar
 
@@ -49,11 +50,17 @@ class Composer(Generator):
         self._graphs: dict[str, Graph | Declined] = {}
         self._open: dict[tuple[str, str], Choices] = {}
         self._codes: dict[tuple[str, str, tuple[tuple[str, Choice], ...]], str] = {}
+        self._tracing: dict[str, threading.Lock] = {}
+        """One for every task: several are traced at once, none of them twice."""
         self._lock = threading.Lock()
 
     def check(self, backend: str) -> None:
         if get_emitter(backend_name(backend)) is None:
             raise GeneratorUnavailable(f"the composer does not write for backend {backend!r} yet")
+
+    def study(self, task: Task) -> None:
+        with suppress(Declined):  # `write` says it
+            self.trace(task)
 
     def write(self, proposal: Proposal) -> Draft:
         try:
@@ -92,6 +99,8 @@ class Composer(Generator):
     def trace(self, task: Task) -> Graph:
         """The graph of a task; raises Declined."""
         with self._lock:
+            tracing = self._tracing.setdefault(task.digest, threading.Lock())
+        with tracing:
             if task.digest not in self._graphs:
                 self._graphs[task.digest] = self._trace(task)
             found = self._graphs[task.digest]
@@ -127,12 +136,14 @@ class Composer(Generator):
             self._zygote = None
 
     def _trace(self, task: Task) -> Graph | Declined:
-        if self._zygote is None:
-            self._zygote = Zygote((_TRACER,), threads=1)
+        with self._lock:
+            if self._zygote is None:
+                self._zygote = Zygote((_TRACER,), threads=1)
+            zygote = self._zygote
         request = {"source": task.source, "scale": task.scale}
         try:
             policy = Policy(limits=_LIMITS)
-            with self._zygote.spawn(f"{_TRACER}:trace_in_sandbox", {}, policy) as sandbox:
+            with zygote.spawn(f"{_TRACER}:trace_in_sandbox", {}, policy) as sandbox:
                 answer = sandbox.request(request, _SECONDS).body
         except SandboxFailure as failure:
             return Declined(f"the reference cannot be traced: {failure}")

@@ -41,6 +41,10 @@ class Plan:
             return size
         return max(min(size, least), size // int(self.shrink))
 
+    def of_rows(self, count: int) -> int:
+        """Rows of a block under the decision `least_rows`, which few backends have to take."""
+        return max(count, int(self.least_rows)) if "least_rows" in self._catalogue else count
+
     def takes(self, name: str, choice: Choice) -> bool:
         """Whether this is its choice, in a decision that not every backend has to take."""
         return name in self._catalogue and same_choice(getattr(self, name), choice)

@@ -31,6 +31,9 @@ _MOST_BYTES = 64 << 20
 """The longest response that is read. An event with one token takes some hundred bytes."""
 _MOST_ERROR_BYTES = 1 << 16
 _MOST_ERROR_CHARACTERS = 300
+_NO_CREDIT_CODES = {"insufficient_quota", "billing_error"}
+_BUSY_CODES = {"rate_limit_exceeded", "rate_limit_error", "overloaded_error"}
+"""Their messages may speak of billing, which would raise the limit."""
 _NO_CREDIT_SIGNS = ("insufficient_quota", "credit balance", "billing")
 _REJECTED = (400, 413, 422)
 _BUSY = (409, 425, 429, 529)
@@ -165,7 +168,7 @@ def _by_status(error: Any, model: Model) -> Exception:
         return GeneratorUnavailable(f"{model.endpoint} refuses {_key_words(model)}: {text}")
     if status == 404:
         return GeneratorUnavailable(f"{model.endpoint} has no model {model.name!r}: {text}")
-    if status == 402 or any(sign in text for sign in _NO_CREDIT_SIGNS):
+    if status == 402 or _is_unpaid(text, _codes(error.body)):
         return GeneratorUnavailable(f"{model.endpoint} answers only after payment: {text}")
     if status in _REJECTED:
         return RequestRejected(text)
@@ -179,6 +182,21 @@ def _by_status(error: Any, model: Model) -> Exception:
         message = f"{status}: {text}"
         return RequestFailed(CallProblem.SERVER_ERROR, message, retry_after=retry_after)
     return RequestFailed(CallProblem.NOT_UNDERSTOOD, f"status {status}: {text}", retryable=False)
+
+
+def _is_unpaid(text: str, codes: set[str]) -> bool:
+    if codes & _NO_CREDIT_CODES:
+        return True
+    return not codes & _BUSY_CODES and any(sign in text for sign in _NO_CREDIT_SIGNS)
+
+
+def _codes(body: object) -> set[str]:
+    """What an error's body says of its kind: the whole, or its part `error`."""
+    if not isinstance(body, dict):
+        return set()
+    inner = body.get("error")
+    parts = (body, inner) if isinstance(inner, dict) else (body,)
+    return {str(part[name]) for part in parts for name in ("code", "type") if part.get(name)}
 
 
 def _key_words(model: Model) -> str:

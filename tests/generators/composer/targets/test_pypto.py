@@ -1,5 +1,7 @@
 """Candidates in PyPTO: their text keeps the rules of the backend; what PyPTO lacks is named."""
 
+import ast
+
 import pytest
 
 from kernelmill.backends.modelled import BaselineMissing, OperatorsLacking
@@ -19,11 +21,22 @@ ROWS, COLUMNS, ONE = Extent("s0", 6), Extent("s1", 4), Extent("1", 1)
 
 @pytest.fixture(scope="module")
 def tasks(judge: Judge) -> dict[str, Task]:
-    names = ("starter/softmax", "starter/causal_attention", "starter/max_pool2d")
+    names = (
+        "starter/softmax", "starter/causal_attention", "starter/max_pool2d",
+        "attention/sink_attention", "fused/linear_log_softmax_pick",
+        "attention/document_mask_attention", "attention/causal_attention",
+    )  # fmt: skip
     return {name: judge.describe(load_suite(name)[0], PyptoBackend.scale) for name in names}
 
 
-@pytest.mark.parametrize("name", ["starter/softmax", "starter/causal_attention"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "starter/softmax", "starter/causal_attention",
+        "attention/sink_attention",  # a root of a size, computed on the host
+        "fused/linear_log_softmax_pick",  # fewer places than rows to choose from
+    ],
+)  # fmt: skip
 def test_a_plain_form_keeps_the_rules(tasks: dict[str, Task], name: str) -> None:
     forms = list(write_plain(tasks[name]))
     assert len({form["model.py"] for form in forms}) == len(forms) > 1
@@ -36,6 +49,17 @@ def test_a_plain_form_keeps_the_rules(tasks: dict[str, Task], name: str) -> None
 def test_one_operator_is_one_kernel(tasks: dict[str, Task]) -> None:
     form = next(write_plain(tasks["starter/softmax"]))
     assert [kernel.name for kernel in find_kernels(form["model.py"])] == ["kernel_0_softmax"]
+
+
+def test_conditions_are_joined_as_the_reference_says(tasks: dict[str, Task]) -> None:
+    form = next(write_plain(tasks["attention/document_mask_attention"]))
+    (kernel,) = (k for k in find_kernels(form["model.py"]) if k.name.endswith("bitwise_and"))
+    assert ast.unparse(kernel.body[-1]) == "y[:] = pypto.logical_and(x0, x1)"
+
+
+def test_a_condition_that_always_holds_is_left_out(tasks: dict[str, Task]) -> None:
+    form = next(write_plain(tasks["attention/causal_attention"]))
+    assert "logical_and(x0, True)" not in form["model.py"]
 
 
 def test_what_the_language_lacks_is_named_before_anything_is_asked(tasks: dict[str, Task]) -> None:
@@ -60,6 +84,16 @@ def test_an_operand_that_lacks_two_axes_is_repeated_along_one_first() -> None:
     (text,) = writer.kernels
     assert "r1 = pypto.expand_clone(x1, [1, n1, n2])" in text
     assert "y[:] = x0 + r1" in text
+
+
+def test_an_operand_is_repeated_along_an_axis_that_no_operand_has() -> None:
+    writer = Writer(1024)
+    key = Held.stored("x0", (ROWS, ONE), "float32")
+    zeros = Held.of_number("0.0", "float32", (ROWS, COLUMNS))
+    writer.pointwise("mul", "{0} * {1}", [key, zeros], (ROWS, COLUMNS), "float32")
+    (text,) = writer.kernels
+    assert "r0 = pypto.expand_clone(x0, [n0, n1])" in text
+    assert "y[:] = r0 * 0.0" in text
 
 
 def test_a_turned_tensor_is_made_of_exchanges_of_neighbours() -> None:

@@ -237,6 +237,23 @@ def test_special_values_come_out_as_in_the_framework(
     Special().check(got)
 
 
+def _normed(x: torch.Tensor) -> list[torch.Tensor]:
+    return [F.layer_norm(x, x.shape[1:]), F.batch_norm(x, None, None, training=True)]
+
+
+@needs_triton
+@pytest.mark.parametrize("moments", ["joint", "two-pass"])
+def test_a_variance_that_overflows_makes_no_nan(
+    moments: str, interpreter: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    """It is infinite, and what is divided by it becomes nought, as in the framework."""
+    x = torch.randn(2, 3, 3000, generator=torch.Generator().manual_seed(1)).add_(3) * 1e30
+    write(Of(_normed), [(x,)], {"moments": moments}, tmp_path / "composed")
+    (got,) = answers(interpreter, tmp_path / "composed")
+    for one in got:
+        assert torch.equal(one, torch.zeros_like(x))
+
+
 def answers(interpreter: subprocess.Popen[str], folder: Path) -> list[Any]:
     assert interpreter.stdin is not None and interpreter.stdout is not None
     print(folder, file=interpreter.stdin, flush=True)

@@ -348,11 +348,7 @@ class _Body:
         elif op == "view":
             self._typed_view(results[0], view, text)
         elif op == "subview":
-            parts = _lists(r"\[(.*?)\] \[(.*?)\] \[(.*?)\] :", text)
-            code = f"sub_view(&{view}, {', '.join(map(_array, parts))})"
-            source_rank, rank = (found[1].count("x") for found in _MEMREF.finditer(text))
-            code = code if rank == source_rank else f"reduce_rank({code}, {rank})"
-            self._define(results[0], "View", code)
+            self._sub_view(results[0], view, text)
         elif op in ("collapse_shape", "expand_shape"):
             self._reshape(op, results[0], view, text)
         elif op == "extract_strided_metadata":
@@ -361,6 +357,19 @@ class _Body:
             self._access(op, results, text)
         else:
             raise Untranslatable(f"memref.{op}")
+
+    def _sub_view(self, result: str, view: str, text: str) -> None:
+        parts = _lists(r"\[(.*?)\] \[(.*?)\] \[(.*?)\] :", text)
+        *_, memref = _MEMREF.finditer(text)
+        wanted = memref[1].split("x")[:-1]
+        code = f"sub_view(&{view}, {', '.join(map(_array, parts))})"
+        if len(wanted) < len(parts[1]):
+            kept = kept_axes(parts[1], wanted)
+            if kept is None:
+                raise Untranslatable(text[:120])
+            axes = ", ".join(map(str, kept)) or "0"
+            code = f"keep_axes({code}, {len(kept)}, (int[]){{{axes}}})"
+        self._define(result, "View", code)
 
     def _typed_view(self, result: str, view: str, text: str) -> None:
         parts = re.match(r"memref\.view %[\w-]+\[%([\w#-]+)\]\[(.*?)\] : .*? to (.*)$", text)
@@ -500,6 +509,11 @@ class _Body:
         variable, start, end, step = (_name(part) for part in parts.groups()[:4])
         carried = re.findall(r"%([\w-]+) = %([\w#-]+)", parts[5] or "")
         self._charge()
+        for result, (_, initial) in zip(results, carried, strict=True):
+            self._types[result] = self._types[_name(initial)]
+            self._emit(f"{self._types[result]} {result};", scalar=False)
+        if carried:  # a later loop may carry values under the same names
+            self._emit("{", scalar=False)
         for inner, initial in carried:
             ctype = self._types[_name(initial)]
             self._define(_name(inner), ctype, _name(initial), scalar=False)
@@ -526,7 +540,9 @@ class _Body:
             return
         self._emit("}", scalar=False)
         for name, inner in zip(region.results, region.yielded, strict=False):
-            self._define(name, self._types[inner], inner, scalar=False)
+            self._emit(f"{name} = {inner};", scalar=False)
+        if region.results:
+            self._emit("}", scalar=False)
 
 
 _REALS = ("float", "double")
@@ -573,6 +589,18 @@ def _items(text: str) -> list[str]:
 
 def _lists(pattern: str, text: str) -> list[list[str]]:
     return [_items(part) for part in _matched(pattern, text).groups()]
+
+
+def kept_axes(sizes: Sequence[str], wanted: Sequence[str]) -> tuple[int, ...] | None:
+    """Axes of a view that its result has, too; the others are of size 1. None if none fit."""
+    if not sizes:
+        return None if wanted else ()
+    *before, size = sizes
+    if wanted and wanted[-1] == (size if size.isdigit() else "?"):
+        kept = kept_axes(before, wanted[:-1])
+        if kept is not None:
+            return (*kept, len(before))
+    return kept_axes(before, wanted) if size == "1" else None
 
 
 def _array(items: Iterable[str]) -> str:

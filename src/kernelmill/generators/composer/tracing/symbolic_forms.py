@@ -1,17 +1,22 @@
 """Functions of Python and torch in forms that keep sizes symbolic. Runs inside sandboxes only."""
 
 import math
+import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
 import torch
+from torch import _meta_registrations
 
 
 @contextmanager
 def symbolic_forms() -> Iterator[None]:
-    """Operators that would fix their sizes while they are traced, in forms that do not."""
+    """Operators that would fix their sizes while they are traced, in forms that do not.
+
+    The sizes of a pool up to torch 2.11 ask whether a window divides them, and say so afterwards.
+    """
     with (
         mock.patch.object(math, "sqrt", _sqrt),
         mock.patch.object(math, "log", _log),
@@ -19,6 +24,7 @@ def symbolic_forms() -> Iterator[None]:
         mock.patch.object(torch, "max_pool1d", _max_pool1d),
         mock.patch.object(torch, "take_along_dim", _take_along_dim),
         mock.patch.object(torch.Tensor, "take_along_dim", _take_along_dim),
+        mock.patch.object(_meta_registrations, "div_rtn", operator.floordiv),
     ):
         yield
 

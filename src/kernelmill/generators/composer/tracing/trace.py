@@ -5,7 +5,7 @@ import logging
 import math
 import operator
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -54,6 +54,8 @@ _SEED = 1
 _settings: Any = _config  # its functions are made at run time
 _MOST_CONSTANT = 1 << 16
 _MOST_OPERATORS = 2000
+Varying = Callable[[torch.Tensor], range]
+"""Which axes of an input may vary in size."""
 
 
 def trace_in_sandbox(channel: Channel, arguments: dict[str, Any], _scratch: str) -> None:
@@ -104,13 +106,25 @@ def _demand_constants(model: torch.nn.Module) -> None:
 
 def trace_model(model: torch.nn.Module, inputs: Sequence[Any]) -> Graph:
     with _settings.patch(use_duck_shape=False), symbolic_forms():
-        program = export(
-            model,
-            tuple(inputs),
-            dynamic_shapes=_dynamic_inputs(model, inputs),
-            strict=False,
-        ).run_decompositions(_decompositions())
+        try:
+            exported = _exported(model, inputs, _every_axis)
+        except NotImplementedError:  # equations of sizes that nobody solves: a pool of what is left
+            exported = _exported(model, inputs, _first_axis)
+        program = exported.run_decompositions(_decompositions())
     return widen(_Reader(program).read())
+
+
+def _exported(model: torch.nn.Module, inputs: Sequence[Any], varying: Varying) -> ExportedProgram:
+    shapes = _dynamic_inputs(model, inputs, varying)
+    return export(model, tuple(inputs), dynamic_shapes=shapes, strict=False)
+
+
+def _every_axis(tensor: torch.Tensor) -> range:
+    return range(tensor.dim())
+
+
+def _first_axis(tensor: torch.Tensor) -> range:
+    return range(min(1, tensor.dim()))
 
 
 def _decompositions() -> Any:
@@ -130,22 +144,24 @@ def _operator_name(target: Any) -> str:
     return str(target).removeprefix("aten.").removesuffix(".default")
 
 
-def _dynamic_inputs(model: torch.nn.Module, inputs: Sequence[Any]) -> tuple[Any, ...]:
+def _dynamic_inputs(
+    model: torch.nn.Module, inputs: Sequence[Any], varying: Varying
+) -> tuple[Any, ...]:
     """One entry for every parameter of forward: `*args` is a single one."""
     kinds = [p.kind for p in inspect.signature(model.forward).parameters.values()]
-    every = [_dynamic(value) for value in inputs]
+    every = [_dynamic(value, varying) for value in inputs]
     if inspect.Parameter.VAR_POSITIONAL not in kinds:
         return tuple(every)
     named = kinds.index(inspect.Parameter.VAR_POSITIONAL)
     return (*every[:named], tuple(every[named:]))
 
 
-def _dynamic(value: Any) -> Any:
-    """Every size may vary, unless the reference says otherwise."""
+def _dynamic(value: Any, varying: Varying) -> Any:
+    """The sizes of these axes may vary, unless the reference says otherwise."""
     if isinstance(value, torch.Tensor):
-        return dict.fromkeys(range(value.dim()), Dim.AUTO)
+        return dict.fromkeys(varying(value), Dim.AUTO)
     if isinstance(value, list | tuple):
-        return type(value)(_dynamic(item) for item in value)
+        return type(value)(_dynamic(item, varying) for item in value)
     return None
 
 

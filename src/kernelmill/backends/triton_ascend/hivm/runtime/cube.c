@@ -5,6 +5,8 @@
 
 #include "hivm.h"
 
+#define BLOCK_BYTES 32 /* of the depth of a block */
+
 typedef struct {
     int64_t columns, rows, height, width;
 } Blocks;
@@ -59,6 +61,18 @@ static float *dense(Core *core, const View *view, int64_t rows, int64_t columns,
     return matrix;
 }
 
+/* The cube adds up the products of a block of its depth before it adds them to the accumulator. */
+static void add_row(float *sums, const float *row, const float *right, int64_t depth, int64_t width, int64_t block) {
+    float *partial = malloc((size_t)(width + 1) * sizeof(float));
+    for (int64_t begin = 0; begin < depth; begin += block) {
+        memset(partial, 0, (size_t)width * sizeof(float));
+        for (int64_t j = begin; j < begin + block && j < depth; j++)
+            for (int64_t c = 0; c < width; c++) partial[c] += row[j] * right[j * width + c];
+        for (int64_t c = 0; c < width; c++) sums[c] += partial[c];
+    }
+    free(partial);
+}
+
 void multiply(Core *core, bool left_turned, bool right_turned, const View *left, const View *right, bool first,
               int64_t m, int64_t k, int64_t n, const View *target, int64_t wait_left, int64_t wait_right,
               int64_t set_left, int64_t set_right) {
@@ -68,11 +82,7 @@ void multiply(Core *core, bool left_turned, bool right_turned, const View *left,
     demand_size(core, blocks, m, n);
     float *a = dense(core, left, m, k, left_turned), *b = dense(core, right, k, n, right_turned);
     float *sums = first ? calloc((size_t)(m * n + 1), sizeof(float)) : dense(core, target, m, n, false);
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < k; j++) {
-            float factor = a[i * k + j];
-            for (int64_t c = 0; c < n; c++) sums[i * n + c] += factor * b[j * n + c];
-        }
+    for (int64_t i = 0; i < m; i++) add_row(sums + i * n, a + i * k, b, k, n, BLOCK_BYTES / item_bytes(left->dtype));
     for (int64_t row = 0; row < m; row++)
         for (int64_t column = 0; column < n; column += blocks.width) {
             int64_t count = n - column < blocks.width ? n - column : blocks.width;

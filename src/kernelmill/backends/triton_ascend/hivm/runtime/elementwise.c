@@ -317,7 +317,8 @@ static void cast_row(void *context, const int64_t *at, const int64_t *strides, i
     }
     float x[CHUNK];
     reals_of(work, 0, at, strides, count, x);
-    if (!is_real(target->dtype) && target->dtype != I1)
+    bool to_whole = !is_real(target->dtype) ? target->dtype != I1 : target->dtype == source->dtype;
+    if (to_whole)
         for (int64_t i = 0; i < count; i++) x[i] = whole_real(x[i], work->mode);
     write_reals(target, at[1], strides[1], count, x);
 }

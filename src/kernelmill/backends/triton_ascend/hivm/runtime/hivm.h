@@ -110,7 +110,7 @@ View reinterpret_view(const View *view, int64_t offset, int rank, const int64_t 
 View typed_view(const View *view, int64_t byte_offset, int dtype, int rank, const int64_t *shape);
 View sub_view(const View *view, const int64_t *offsets, const int64_t *shape, const int64_t *steps);
 View base_view(const View *view);
-View reduce_rank(View view, int rank);
+View keep_axes(View view, int rank, const int *axes);
 View collapse_view(const View *view, int groups, const int *sizes);
 View expand_view(const View *view, int rank, const int64_t *shape, const int *group_of);
 void demand_inside(Core *core, const View *view);

@@ -134,17 +134,10 @@ View base_view(const View *view) {
     return (View){view->memory, view->dtype, 0, view->base, view->base, {0}, {0}};
 }
 
-/* Drops dimensions of size 1, the first ones first, until `rank` are left. */
-View reduce_rank(View view, int rank) {
-    int kept = 0, surplus = view.rank - rank;
-    for (int d = 0; d < view.rank; d++) {
-        if (view.shape[d] == 1 && surplus > 0) {
-            surplus--;
-            continue;
-        }
-        view.shape[kept] = view.shape[d], view.strides[kept++] = view.strides[d];
-    }
-    view.rank = kept;
+/* The other dimensions are of size 1. */
+View keep_axes(View view, int rank, const int *axes) {
+    for (int d = 0; d < rank; d++) view.shape[d] = view.shape[axes[d]], view.strides[d] = view.strides[axes[d]];
+    view.rank = rank;
     return view;
 }
 

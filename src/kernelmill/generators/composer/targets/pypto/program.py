@@ -51,13 +51,17 @@ class PyptoProgram:
 
     def files(self, task: Task) -> dict[str, str]:
         construction = construct(self._graph, task, reserved=_RESERVED)
+        model = self._model(task, construction)
+        imports = ["import pypto", "import torch", "import torch.nn as nn"]
+        if any("math." in line for line in model):
+            imports.insert(0, "import math\n")
         parts = [
-            "\n".join(["import pypto", "import torch", "import torch.nn as nn"]),
+            "\n".join(imports),
             *(f"{_DECORATOR}\ndef {name}{text}" for text, name in self._kernels.items()),
             _tile_function(),
             *(["\n".join(own)] if (own := construction.module) else []),
             "\n".join(refuse_lines()),
-            "\n".join(self._model(task, construction)),
+            "\n".join(model),
         ]
         return {"model.py": "\n\n\n".join(parts) + "\n"}
 

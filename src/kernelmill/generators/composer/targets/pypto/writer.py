@@ -115,7 +115,7 @@ class Writer:
         ]
         output = _grouped(result, [(g.axes, True) for g in groups], shape)
         numbers: dict[str, str] = {}
-        first = [line for at, one in enumerate(inputs) for line in _spread(at, one, output)]
+        first = [line for at in range(len(inputs)) for line in _spread(at, inputs, output)]
         if first:
             numbers |= {f"n{axis}": size for axis, size in enumerate(output.sizes)}
         read = _operands(operands, inputs, output, numbers, conditions)
@@ -208,16 +208,28 @@ def _grouped(held: Held, groups: Sequence[tuple[tuple[int, ...], bool]], shape: 
     return Memory(held.name, ("1",) * (_LEAST_AXES - len(sizes)) + tuple(sizes), held.dtype)
 
 
-def _spread(at: int, given: Memory, output: Memory) -> list[str]:
-    """Lines that repeat an operand along all axes but one: an operation repeats along one axis."""
-    missing = [axis for axis, size in enumerate(given.sizes) if size != output.sizes[axis]]
-    sizes, lines, name = list(given.sizes), [], f"x{at}"
-    for axis in missing[1:]:
+def _spread(at: int, inputs: Sequence[Memory], output: Memory) -> list[str]:
+    """Lines that repeat an operand along all axes but one: an operation repeats along one axis.
+
+    The first operand is repeated along axes that no operand has, too.
+    """
+    missing = _missing(inputs[at], output)
+    nowhere = set.intersection(*(set(_missing(one, output)) for one in inputs)) if at == 0 else ()
+    left = next((axis for axis in missing if axis not in nowhere), None)
+    sizes, lines, name = list(inputs[at].sizes), [], f"x{at}"
+    for axis in missing:
+        if axis == left:
+            continue
         sizes[axis] = output.sizes[axis]
         kept = ["1" if size == "1" else f"n{a}" for a, size in enumerate(sizes)]
         lines.append(f"r{at} = pypto.expand_clone({name}, [{', '.join(kept)}])")
         name = f"r{at}"
     return lines
+
+
+def _missing(given: Memory, output: Memory) -> list[int]:
+    """Axes along which an operand is repeated."""
+    return [axis for axis, size in enumerate(given.sizes) if size != output.sizes[axis]]
 
 
 def _operands(
@@ -229,13 +241,15 @@ def _operands(
 ) -> list[str]:
     """Code for every operand; numbers that depend on sizes become arguments."""
     read: list[str] = []
-    given = iter(enumerate(inputs))
+    place_of = iter(range(len(inputs)))
     for operand in operands:
         if not operand.number:
-            at, memory = next(given)
-            name = f"r{at}" if _spread(at, memory, output) else f"x{at}"
+            at = next(place_of)
+            name = f"r{at}" if _spread(at, inputs, output) else f"x{at}"
             logical = output.dtype == "bool" or len(read) < conditions
-            read.append(_read(name, operand.dtype, logical))
+            value = _read(name, operand.dtype, logical)
+            mixed = output.dtype in _FLOATS and "int" in operand.dtype and len(operands) > 1
+            read.append(f"pypto.cast({value}, pypto.DT_FP32)" if mixed else value)
         elif _is_literal(operand.number):
             read.append(operand.number)
         else:

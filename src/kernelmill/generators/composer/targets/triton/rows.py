@@ -416,13 +416,13 @@ class _Rows:
                 for name, length in widths.items()
             }
             beside = 1 if self._contiguous else self._plan.shrunk(_BESIDE)
-            return {"ROWS": str(beside), **sizes}
+            return {"ROWS": str(self._plan.of_rows(beside)), **sizes}
         widest = max((padded(length) for length in widths.values()), default=1)
         count = max(1, min(self._plan.shrunk(2048) // widest, padded(self._rows), 64))
         if not self._contiguous:
             count = min(max(self._plan.shrunk(32), count), padded(self._rows))
         sizes = {name: power_of_two(length) for name, length in widths.items()}
-        return {"ROWS": str(count), **sizes}
+        return {"ROWS": str(self._plan.of_rows(count)), **sizes}
 
     def _warps(self) -> str:
         if not self._folding.kept:
@@ -478,7 +478,7 @@ class Share:
                 root.store(buffer, Index(["part", *use.at]), state)
         width = self._plan.shrunk(_WIDE_LOOP if self._contiguous else _DEEP_LOOP)
         side = 1 if self._contiguous else self._plan.shrunk(_BESIDE)
-        constants = {"ROWS": str(side), "PARTS": str(self.parts)}
+        constants = {"ROWS": str(self._plan.of_rows(side)), "PARTS": str(self.parts)}
         for domain in folding.domains:
             if not domain.single:
                 own = domain is self._row

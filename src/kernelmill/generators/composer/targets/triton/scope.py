@@ -270,7 +270,10 @@ class Scope:
         code = place.code
         beyond = self.frame.tiles_of(masks) - tiles
         if beyond:
-            code = f"tl.broadcast_to({code}, {self.frame.shape(tiles | beyond)})"
+            shape = self.frame.shape(tiles | beyond)
+            code = (
+                f"tl.broadcast_to({code}, {shape})" if tiles else f"tl.full({shape}, {code}, INDEX)"
+            )
         other = ", other=0" if masks else ""
         load = f"tl.load({memory} + {code}{_with_mask(masks)}{other})"
         return Term(load, buffer.dtype, names=place.names.union(masks))

@@ -10,7 +10,7 @@ def cross_entropy_kernel(
     target: pypto.Tensor([], pypto.DT_INT64),
     loss: pypto.Tensor([], pypto.DT_FP32),
 ):
-    pypto.set_vec_tile_shapes(8, 1024)
+    pypto.set_vec_tile_shapes(2, 1024)
     shifted = logits - pypto.amax(logits, -1, True)
     total = pypto.log(pypto.sum(pypto.exp(shifted), -1, True))
     loss[:] = total - pypto.gather(shifted, 1, target)

@@ -56,11 +56,12 @@ def _gather(lowering: Lowering, node: Node) -> Held:
     table, held = (lowering.writer.contiguous(lowering.value(one)) for one in (source, places))
     rank = len(table.shape)
     same = [one.code for one in table.shape[:-1]] == [one.code for one in held.shape[:-1]]
-    if axis % rank != rank - 1 or not same or held.dtype not in ("int64", "int32"):
+    if axis % rank != rank - 1 or held.dtype not in ("int64", "int32"):
         raise Declined("aten.gather along another axis than the last")
-    lead = count(table.shape[:-1])
+    if rank > 2 and not same:
+        raise Declined("aten.gather from some of the rows of several axes")
     result = lowering.writer.allocate(held.shape, table.dtype)
-    sizes = [(lead, host(one.shape[-1].code)) for one in (table, held)]
+    sizes = [(count(one.shape[:-1]), host(one.shape[-1].code)) for one in (table, held)]
     lowering.writer.launch(
         "gather",
         ["y[:] = pypto.gather(x0, 1, x1)"],

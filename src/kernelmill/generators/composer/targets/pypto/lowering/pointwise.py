@@ -128,11 +128,16 @@ def _product(lowering: Lowering, node: Node) -> Held:
 @lowers("div")
 def _quotient(lowering: Lowering, node: Node) -> Held:
     mode = keyword(node, 2, "rounding_mode")
-    if _whole_numbers(node):
-        raise Declined("aten.div of whole numbers")
     first, second = lowering.operands(node, *node.arguments[:2])
-    code = "pypto.reciprocal({1}) * {0}" if first.number else "{0} / {1}"
+    whole = _whole_numbers(node)
+    given = tuple(
+        f"pypto.cast({{{at}}}, pypto.DT_FP32)" if whole and not one.number else f"{{{at}}}"
+        for at, one in enumerate((first, second))
+    )
+    code = f"pypto.reciprocal({given[1]}) * {{0}}" if first.number else " / ".join(given)
     code = {None: code, "floor": f"pypto.floor({code})", "trunc": f"pypto.trunc({code})"}[mode]
+    if whole:  # right up to 2**24: PyPTO divides floats only
+        code = f"pypto.cast({code}, pypto.DT_INT32)"
     return lowering.pointwise("div", code, [first, second], *_result(node))
 
 
@@ -175,12 +180,20 @@ def _not(lowering: Lowering, node: Node) -> Held:
 def _logical(lowering: Lowering, node: Node) -> Held:
     if node.results[0].dtype != "bool":
         raise Declined(f"aten.{node.op} of whole numbers")
+    both = _label(node).endswith("and")
     code = "pypto.logical_and({0}, {1})"
-    if "or" in node.op:
+    if not both:
         code = ("a = pypto.logical_not({0}); b = pypto.logical_not({1}); "
                 "pypto.logical_not(pypto.logical_and(a, b))")  # fmt: skip
     operands = [_cast(lowering, lowering.value(one), "bool") for one in node.arguments[:2]]
-    return lowering.pointwise(_label(node), code, operands, *_result(node))
+    neutral = str(both)
+    bearing = [one for one in operands if one.number != neutral]
+    if any(one.number for one in bearing) or not bearing:
+        decided = next((one.number for one in bearing if one.number), neutral)
+        return Held.of_number(decided, "bool", node.results[0].shape)
+    if len(bearing) == 1:
+        code = "pypto.logical_not(pypto.logical_not({0}))"
+    return lowering.pointwise(_label(node), code, bearing, *_result(node))
 
 
 @lowers("isnan")

@@ -243,7 +243,7 @@ def join_spread(count, mean, spread, other_count, other_mean, other_spread):
     return (
         total,
         mean + apart * share,
-        spread + other_spread + apart * apart * count * share,
+        spread + other_spread + apart * share * count * apart,
     )
 
 
