@@ -1,7 +1,7 @@
 """Campaigns with a real judge and compiler, and recorded candidates."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -26,9 +26,10 @@ from kernelmill.judge import Judge, JudgeSettings
 from kernelmill.records.attempt import Attempt, State, VerdictKind
 from kernelmill.records.campaign import Campaign, Totals
 from kernelmill.records.candidate import Candidate, Origin
-from kernelmill.records.errors import GeneratorUnavailable
+from kernelmill.records.errors import CandidateError, GeneratorUnavailable, TaskError
 from kernelmill.records.model_calls import ModelCall
 from kernelmill.records.proposal import Draft, Proposal, Stage
+from kernelmill.records.task import Task
 from kernelmill.strategies import get_strategy
 from kernelmill.workspace import Workspace
 from samples import SETTINGS
@@ -246,6 +247,92 @@ def test_a_generator_that_fails_leaves_nothing_claimed(
     ending = run_campaign(workspace, campaign, failing, RunLimits(), Watcher())
     assert ending is Ending.NO_GENERATOR
     assert workspace.totals(campaign).claimed == 0
+
+
+class Unsayable(Exception):
+    """An exception that cannot even be printed."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+FAILURES: dict[str, tuple[BaseException, str]] = {
+    "too large": (CandidateError("one: more than 2 MiB of source"), "more than 2 MiB"),
+    "a bug": (KeyError("tile"), "the generator failed: KeyError: 'tile' (test_campaign.py, line"),
+    "a task's error": (TaskError("no such task"), "no such task"),
+    "too deep": (RecursionError("maximum recursion depth"), "RecursionError"),
+    "memory": (MemoryError(), "the generator failed: MemoryError"),
+    "control characters": (ValueError("a\x1b[2J\nb" * 1000), "ValueError: a\ufffd[2J b"),
+    "without words": (Unsayable(), "the generator failed: Unsayable"),
+}
+
+
+class Failing(Fixed):
+    """Fails on every task but the second, in another way on each."""
+
+    name = "failing"
+    declines_for_good = False
+
+    def __init__(self, failures: Iterator[BaseException]) -> None:
+        super().__init__(before=self._fail)
+        self._failures = failures
+
+    def _fail(self, proposal: Proposal) -> None:
+        if proposal.task.id != "two":
+            raise next(self._failures)
+
+
+def test_nothing_that_a_generator_raises_ends_a_campaign(
+    judge: Judge, workspace: Workspace, home: Path
+) -> None:
+    campaign = begin(judge, workspace, home, budget=len(FAILURES))
+    generator = Failing(error for error, _ in FAILURES.values())
+    ending = run_campaign(workspace, campaign, components(judge, generator), RunLimits(), Watcher())
+    assert ending is Ending.COMPLETE
+    failed = sorted(workspace.attempts(campaign, 1), key=lambda attempt: attempt.number)
+    assert [attempt.state for attempt in failed] == [State.DECLINED] * len(FAILURES)
+    for attempt, (_, said) in zip(failed, FAILURES.values(), strict=True):
+        assert said in attempt.reason and attempt.reason.isprintable(), attempt.reason
+        assert len(attempt.reason) < 1000
+    states = {attempt.state for attempt in workspace.attempts(campaign, 2)}
+    assert states == {State.PASSED}
+    assert workspace.totals(campaign).claimed == 0
+
+
+def test_a_task_that_cannot_be_studied_is_declined(
+    judge: Judge, workspace: Workspace, home: Path
+) -> None:
+    class Ignorant(Fixed):
+        computes = True
+
+        def study(self, task: Task) -> None:
+            if task.id == "one":
+                raise OSError("no more processes")
+
+    campaign = begin(judge, workspace, home, budget=1)
+    ending = run_campaign(
+        workspace, campaign, components(judge, Ignorant()), RunLimits(), Watcher()
+    )
+    assert ending is Ending.COMPLETE
+    (one,), (two,) = (workspace.attempts(campaign, task) for task in (1, 2))
+    assert one.state is State.DECLINED and "OSError: no more processes" in one.reason
+    assert two.state is State.PASSED
+
+
+def test_a_draft_that_is_no_candidate_of_the_backend_is_declined(
+    judge: Judge, workspace: Workspace, home: Path
+) -> None:
+    class Elsewhere(Fixed):
+        def write(self, proposal: Proposal) -> Draft:
+            return Draft(Candidate({"kernel.py": "pass"}, Origin.FILE))
+
+    campaign = begin(judge, workspace, home, budget=1)
+    written = components(judge, Elsewhere())
+    ending = run_campaign(workspace, campaign, written, RunLimits(), Watcher())
+    assert ending is Ending.COMPLETE
+    for task in (1, 2):
+        (attempt,) = workspace.attempts(campaign, task)
+        assert attempt.state is State.DECLINED and "has no model.py" in attempt.reason
 
 
 class Setting(Watcher):

@@ -253,14 +253,14 @@ def test_two_attempts_never_share_an_answer(judge: Judge, workspace: Workspace) 
 
 @pytest.mark.parametrize(
     ("code", "message"),
-    [(401, "revoked"), (429, "You exceeded your quota: insufficient_quota")],
+    [(401, "revoked"), (429, "You exceeded your current quota")],
     ids=str,
 )
 def test_an_endpoint_that_is_gone_ends_the_run_at_once_and_loses_nothing(
     code: int, message: str, judge: Judge, workspace: Workspace
 ) -> None:
     campaign = begin(judge, workspace, budget=2, tasks=1)
-    with serving(writing(), status(code, message)) as server:
+    with serving(writing(), status(code, message, kind="insufficient_quota")) as server:
         server.otherwise = writing()
         workers = components(judge, server)
         ending = run_campaign(workspace, campaign, workers, RunLimits(), Watcher())

@@ -2,8 +2,10 @@
 
 import json
 import os
+import random
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
@@ -22,8 +24,9 @@ from kernelmill.backends.triton.backend import TritonBackend
 from kernelmill.cli.main import app
 from kernelmill.cli.schema import SCHEMAS
 from kernelmill.cli.verify import print_verdicts
-from kernelmill.records.errors import BackendUnavailable
+from kernelmill.records.errors import BackendUnavailable, KernelmillError
 from kernelmill.records.model_calls import ModelCall, SaidText
+from kernelmill.records.text import beginning
 from kernelmill.report.fitting import Column, fitting_table
 from kernelmill.report.listing import campaign_lines
 from kernelmill.report.summary import summarise_campaign
@@ -67,7 +70,8 @@ def test_tables_leave_out_columns_and_never_cut_words(filled: Path, width: int) 
     assert max(map(len, shown.splitlines())) <= width
     if width >= 80:
         assert "starter/cross_entropy" in shown
-    for heading in ("kernel", "over", "compile", "best"):
+    assert "compile" not in shown, "nothing was measured for this column"
+    for heading in ("kernel", "over", "best"):
         assert heading in shown or "not shown at this width" in shown.replace("\n", " ")
 
 
@@ -86,6 +90,17 @@ def test_a_pipe_is_as_wide_as_columns_says(filled: Path, columns: int) -> None:
         assert done.returncode == 0, done.stderr
         assert max(map(len, table.splitlines())) <= columns, table
     assert "faster" in done.stdout
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_sentences_are_broken_between_words_and_not_at_all_in_a_pipe(
+    filled: Path, width: int
+) -> None:
+    narrow = run("report", "--workspace", filled, COLUMNS=str(width)).stdout
+    assert max(map(len, narrow.splitlines())) <= width
+    whole = run("report", "--workspace", filled, COLUMNS="").stdout
+    assert narrow.partition(" solved,")[2].split() == whole.partition(" solved,")[2].split()
+    assert max(map(len, whole.splitlines())) > 80
 
 
 def test_an_unsolved_task_has_its_reasons(filled: Path) -> None:
@@ -144,6 +159,30 @@ def test_what_show_prints_of_a_source_is_the_source(filled: Path) -> None:
         body = packed({"model.py": source})
         transaction.execute("UPDATE sources SET files = ? WHERE digest = ?", (body, digest))
     assert source in run("show", "2", "--workspace", filled, COLUMNS="60").stdout
+
+
+def test_show_names_the_library_of_a_kernel_and_prints_the_kernel(filled: Path) -> None:
+    files = {"kernel.cpp": "the kernel", "long.hpp": "a line\n" * 25, "short.hpp": "one line\n"}
+    with Workspace(filled) as workspace, workspace.writing() as transaction:
+        digest = workspace.attempt(2).source
+        transaction.execute(
+            "UPDATE sources SET files = ? WHERE digest = ?", (packed(files), digest)
+        )
+    shown = run("show", "2", "--workspace", filled).stdout
+    assert "the kernel" in shown and "one line" in shown and "a line" not in shown
+    assert "long.hpp: 25 lines, printed with --headers" in shown
+    assert "a line\n" * 25 in run("show", "2", "--headers", "--workspace", filled).stdout
+
+
+def test_show_finds_a_task_in_an_earlier_campaign(filled: Path) -> None:
+    with Workspace(filled) as workspace:
+        workspace.create_campaign(SETTINGS, new_tasks("another"))
+    at = ("--workspace", filled)
+    assert "attempt 2: starter/cross_entropy" in run("show", "starter/cross_entropy", *at).stdout
+    assert "campaign 2" in one_line_error(
+        run("show", "starter/cross_entropy", "--campaign", 2, *at)
+    )
+    assert "kernelmill status" in one_line_error(run("show", "nowhere", *at))
 
 
 def test_json_for_scripts(filled: Path) -> None:
@@ -257,6 +296,27 @@ def test_a_damaged_database_is_an_error_in_one_line(filled: Path) -> None:
         assert "damaged" in line or "malformed" in line, line
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_no_damage_ends_in_a_traceback(filled: Path, seed: int) -> None:
+    """Bytes changed, a page of zeros, or an end that is missing, anywhere in the file."""
+    rng = random.Random(seed)
+    database = filled / "kernelmill.db"
+    content = bytearray(database.read_bytes())
+    if seed % 3 == 0:
+        for _ in range(rng.choice((10, 100, 1000))):
+            content[rng.randrange(100, len(content))] = rng.randrange(256)
+    elif seed % 3 == 1:
+        page = 4096 * rng.randrange(1, len(content) // 4096)
+        content[page : page + 4096] = bytes(4096)
+    else:
+        del content[rng.randrange(100, len(content)) :]
+    database.write_bytes(content)
+    for verb in ("status", "report", "show 2", "memory show", "memory audit"):
+        done = CliRunner().invoke(app, [*verb.split(), "--workspace", str(filled)])
+        expected = KernelmillError | sqlite3.DatabaseError | SystemExit | None
+        assert isinstance(done.exception, expected), (verb, done.exc_info)
+
+
 def test_an_error_may_quote_anything(filled: Path, tmp_path: Path) -> None:
     """SQLite quotes what it cannot read: markup and control characters among it."""
     with Workspace(filled) as workspace, workspace.writing() as transaction:
@@ -293,6 +353,28 @@ def test_an_encoding_of_the_output_loses_no_more_than_it_must(filled: Path) -> N
     assert done.returncode == 0 and "gr??er ?" in done.stdout, done.stderr
     done = run("show", "4", "--json", *at, PYTHONIOENCODING="latin-1")
     assert json.loads(done.stdout)["attempt"]["reason"] == "gr\u00f6\u00dfer \u2713"
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_help_cuts_no_sentence(width: int) -> None:
+    for group in ((), ("backend",), ("memory",), ("skills",), ("tasks",), ("workspace",)):
+        shown = run(*group, "-h", COLUMNS=str(width)).stdout
+        commands = shown.partition("Commands:")[2]
+        assert commands and "..." not in commands, shown
+        assert max(map(len, shown.splitlines())) <= width
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("one  two\nthree", "one two three"),
+        ("one two three fours", "one two ..."),
+        ("one two thre fours", "one two thre ..."),
+        ("x" * 30, "x" * 12 + " ..."),
+    ],
+)
+def test_the_beginning_of_a_text_ends_with_a_word(text: str, wanted: str) -> None:
+    assert beginning(text, 16) == wanted
 
 
 def test_help_has_a_short_name_and_shells_complete() -> None:

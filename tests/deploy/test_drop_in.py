@@ -1,6 +1,8 @@
 """What users do with an optimized module: each works, is answered by the original, or is refused."""
 
 import copy
+import inspect
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,11 +11,13 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import fx, nn
 from torch.autograd import forward_ad
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn.modules import module as module_internals
 from torch.nn.utils import parametrize, prune
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import kernelmill
 from deploy.test_optimize import times_of
@@ -36,12 +40,13 @@ class Block(nn.Module):
         self.mask = torch.ones(8)
         self.epsilon = 1e-5
         self.limits = [-3.0, 3.0]
+        self.gains = {"all": [1.0]}
         self.dropout = nn.Dropout(0.5)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = F.silu(self.dropout(self.linear(x))).clamp(*self.limits) * self.mask + x
         y = y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + self.epsilon) * self.scale
-        return (y * self.weight).to(self.weight.dtype)
+        return (y * self.weight * self.gains["all"][0]).to(self.weight.dtype)
 
 
 class Permuted(nn.Module):
@@ -57,6 +62,12 @@ class Permuted(nn.Module):
         return self.second(y.transpose(1, 2).view(6, 8)), z, y
 
 
+def tied() -> nn.Sequential:
+    net = nn.Sequential(Block(), Block())
+    net[1].weight = net[0].weight
+    return net.eval()
+
+
 def example() -> torch.Tensor:
     return torch.randn(6, 8, generator=torch.Generator().manual_seed(1))
 
@@ -66,7 +77,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("workspace") / "w"
     tasks = [
         task
-        for module in (Block(), Permuted())
+        for module in (Block(), Permuted(), tied())
         for task in extract_regions(module.eval(), (example(),), {}).tasks
     ]
     store_champions(folder, {task.name: task.source for task in tasks})
@@ -122,6 +133,7 @@ def _set(name: str, value: Any) -> Callable[[Any], None]:
         (_set("scale", 3.0), "other attributes (scale)"),
         (_set("mask", torch.zeros(8)), "other attributes (mask)"),
         (lambda module: module.limits.__setitem__(0, 0.5), "other attributes (limits)"),
+        (lambda module: module.gains["all"].__setitem__(0, 2.0), "other attributes (gains)"),
         (lambda module: setattr(module.linear, "bias", None), "other state"),
         (lambda module: setattr(module.weight, "data", module.weight.double()), "other state"),
         (_set("linear", nn.Identity()), "other submodules"),
@@ -220,6 +232,91 @@ def _said(module: nn.Module, given: torch.Tensor) -> str:
         return str(module(given))
     except RuntimeError as error:
         return str(error)
+
+
+def test_parameters_that_were_one_may_part(workspace: Path) -> None:
+    net = tied()
+    optimized = put_in(workspace, net)
+    copied = copy.deepcopy(optimized)
+    optimized[0].weight.mul_(2)
+    assert_same(optimized(example()), net(example()))
+    assert not reasons(optimized)
+    net[1].weight = nn.Parameter(torch.rand(8))
+    copied.load_state_dict(net.state_dict(), assign=True)
+    for one in (optimized, copied):
+        assert_same(one(example()), net(example()))
+        assert reasons(one) == {"other state"}
+
+
+def test_a_class_that_gets_another_forward_is_answered(
+    optimized: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Block, "forward", lambda self, x: 2 * x)
+    assert_same(optimized(example()), 2 * example())
+    assert reasons(optimized) == {"another forward"}
+
+
+def test_modes_of_the_user_see_the_original(optimized: Any) -> None:
+    net, x, named = optimized.revert(), example(), set()
+
+    class Zeros(TorchFunctionMode):
+        def __torch_function__(self, func: Any, _types: Any, args: Any = (), kwargs: Any = None):
+            return x if func is F.silu else func(*args, **(kwargs or {}))
+
+    class Names(TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, _types: Any, args: Any = (), kwargs: Any = None):
+            named.add(str(func))
+            return func(*args, **(kwargs or {}))
+
+    with Zeros():
+        assert_same(optimized(x), net(x))
+    with Names():
+        assert_same(optimized(x), net(x))
+    assert "aten.silu.default" in named and "kernelmill" not in str(named)
+    assert reasons(optimized) == {"a function mode", "a dispatch mode"}
+
+
+@pytest.mark.parametrize("given", ["cpu", "meta"])
+def test_the_default_device_is_respected(optimized: Any, given: str) -> None:
+    x = example()
+    with torch.device(given):
+        assert_same(optimized(x), optimized.revert()(x))
+    assert reasons(optimized) == ({"other default device"} if given == "meta" else set())
+
+
+def test_tools_find_the_signature_of_the_original(optimized: Any) -> None:
+    net, x = optimized.revert(), example()
+    assert inspect.signature(optimized.forward) == inspect.signature(net.forward)
+    traced = fx.symbolic_trace(optimized)
+    assert [node.name for node in traced.graph.nodes if node.op == "placeholder"] == ["x"]
+    assert_same(traced(2 * x), net(2 * x))
+    batch = torch.export.Dim("batch", min=2)
+    program = torch.export.export(optimized, (x,), dynamic_shapes=({0: batch},))
+    assert_same(program.module()(x[:3]), net(x[:3]))
+
+
+def test_a_script_is_one_of_the_original(workspace: Path) -> None:
+    net = nn.Sequential(nn.Linear(8, 8), nn.SiLU()).eval()
+    optimized = kernelmill.optimize(net, example(), budget=0, workspace=workspace)
+    assert_same(torch.jit.script(optimized)(example()), net(example()))
+
+
+def test_a_kernel_of_two_workspaces_is_one_operator(workspace: Path, tmp_path: Path) -> None:
+    """The first of them may be gone."""
+    gone = tmp_path / "gone"
+    shutil.copytree(workspace, gone)
+    net = Block().eval().requires_grad_(False)  # so that threads need no mode of their own
+    first = put_in(gone, net)
+    shutil.rmtree(gone)
+    second = put_in(workspace, net)
+    threads = [threading.Thread(target=one, args=(example(),)) for one in (first, second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for one in (first, second):
+        assert_same(one(example()), net(example()))
+        assert all(not part.fallbacks for part in one.engagement().values())
 
 
 def test_hooks_of_all_modules_are_called(optimized: Any) -> None:
@@ -332,13 +429,71 @@ def test_what_a_graph_cannot_stand_for_is_refused(workspace: Path) -> None:
     assert "by strides" in refused(lambda x: torch.as_strided(x * 2, (3,), (2,)) + 1)
     assert "a Block is among the arguments" in refused(lambda block, x: x, Block(), example())
     assert "compiled module" in refused(torch.compile(Block().eval()))
+    assert "on the device meta" in refused(Block().eval().to("meta"), example().to("meta"))
+    assert "on the device meta" in refused(Block().eval(), example().to("meta"))
+    assert "0.weight of Sequential has no sizes yet" in refused(nn.Sequential(nn.LazyLinear(8)))
+    named = nn.Linear(8, 8)
+    named.report = 1  # type: ignore[assignment]
+    assert "Linear has an attribute 'report'" in refused(named)
+
+
+def branching(x: torch.Tensor) -> torch.Tensor:
+    return x + 1 if x.sum() > 0 else x - 1
+
+
+def drawing(x: torch.Tensor) -> torch.Tensor:
+    return x + torch.rand_like(x)
+
+
+def changing(x: torch.Tensor) -> torch.Tensor:
+    return x.mul_(2) + 1
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (branching, "branching branches on the values of tensors"),
+        (drawing, "drawing draws random numbers (aten.rand_like.default): optimize the parts"),
+        (changing, "changing changes arguments_0 in its forward: optimize the parts"),
+    ],
+)
+def test_functions_are_refused_by_their_names(
+    workspace: Path, function: Callable[..., Any], reason: str
+) -> None:
+    with pytest.raises(UsageError) as error:
+        kernelmill.optimize(function, example(), budget=0, workspace=workspace)
+    assert str(error.value).startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("backend", "reason"),
+    [
+        ("rvv", "kernels of backend rvv run in a simulator only"),
+        ("cuda", "kernels of backend cuda run on cuda, and the tensors of Block are on cpu"),
+    ],
+)
+def test_a_backend_of_another_device_is_refused_before_a_search(
+    tmp_path: Path, backend: str, reason: str
+) -> None:
+    with pytest.raises(UsageError, match=reason):
+        kernelmill.optimize(Block().eval(), example(), backend=backend, workspace=tmp_path)
+
+
+def test_complex_numbers_stay_with_pytorch() -> None:
+    def rotate(x: torch.Tensor, turns: torch.Tensor) -> torch.Tensor:
+        turned = torch.view_as_complex(x.view(6, 4, 2)) * turns
+        return F.silu(torch.view_as_real(turned).flatten(1)) * 2
+
+    module = optimizing.FunctionModule(rotate)
+    (task,) = extract_regions(module, (example(), torch.randn(4, dtype=torch.cfloat)), {}).tasks
+    assert task.operators == ("silu", "mul")
 
 
 def test_what_the_code_writes_down_is_no_state(workspace: Path) -> None:
     made = kernelmill.optimize(
         lambda x: F.silu(x) * torch.tensor(2.0), example(), budget=0, workspace=workspace
     )
-    assert made.report.outcome == "no kernel is proven for it"
+    assert made.report.outcome == "no kernel makes it faster"
 
 
 def test_tensors_that_are_only_measured_are_no_inputs() -> None:

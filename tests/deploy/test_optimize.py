@@ -16,11 +16,13 @@ from torch import nn
 
 import kernelmill
 from deploy.workspaces import store_champions
+from kernelmill.campaign import Watcher
 from kernelmill.deploy import kernel_lookup
 from kernelmill.deploy import optimize as optimizing
 from kernelmill.deploy.optimize import extract_regions
 from kernelmill.deploy.optimize_report import REPLACED
 from kernelmill.records.errors import UsageError
+from kernelmill.workspace import Workspace
 
 pytestmark = pytest.mark.compiler
 
@@ -253,7 +255,20 @@ def test_kernels_of_another_machine_are_not_used(
 ) -> None:
     monkeypatch.setattr(kernel_lookup, "processor_name", lambda: "another")
     report = optimize(workspace, new_net()).report
-    assert report.outcome == "no kernel is proven for it" and report.found == 0
+    assert report.outcome == "no kernel makes it faster" and report.found == 0
+
+
+def test_kernels_of_a_file_that_was_edited_are_not_used(workspace: Path, tmp_path: Path) -> None:
+    net = new_net()
+    (task,) = (t for t in extract_regions(net, (example(),), {}).tasks if "rsqrt" in t.source)
+    edited = task.source.replace("rsqrt", "sqrt")
+    assert edited != task.source
+    store_champions(tmp_path / "w", {task.name: edited}, ratio=9.0)
+    report = optimize(tmp_path / "w", net).report
+    assert report.found == 0 and not report.replaced
+    store_champions(tmp_path / "w", {task.name: task.source})
+    (row,) = optimize(tmp_path / "w", net).report.replaced
+    assert row.task == task.name and row.over_baseline.ratio == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize(
@@ -278,6 +293,22 @@ def test_what_was_searched_in_vain_is_searched_with_more_attempts_only(
         ).report
         assert [name for name in searched if name == task.name] == wanted
         assert reason in next(row.outcome for row in report.rows if row.places == 3)
+
+
+def test_a_search_tells_of_every_attempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = optimizing.FunctionModule(function)
+    inputs = torch.randn(4, 6), torch.randn(4, 6)
+    (task,) = extract_regions(module, inputs, {}).tasks
+
+    def search(_paths: Any, *, workspace: Path, watcher: Watcher, **_: Any) -> None:
+        store_champions(workspace, {task.name: task.source})
+        with Workspace(workspace) as opened:
+            watcher.finished(opened.attempt(1), True, opened.totals(opened.campaign()))
+
+    monkeypatch.setattr(kernel_lookup.api, "run", search)
+    told: list[str] = []
+    kernelmill.optimize(function, inputs, budget=2, workspace=tmp_path, progress=told.append)
+    assert f"attempt 1 of 2: {task.name}: passed, 2.00x alone" in told
 
 
 def test_an_optimized_module_compiles_without_a_graph_break(pair: tuple[Net, Any]) -> None:
@@ -320,9 +351,9 @@ class Hopeless(nn.Module):
 def test_what_cannot_be_optimized_is_refused(workspace: Path) -> None:
     with pytest.raises(UsageError, match=r"draws random numbers .*call \.eval\(\) first"):
         optimize(workspace, new_net().train())
-    with pytest.raises(UsageError, match=r"running_mean in its forward; call \.eval\(\)"):
+    with pytest.raises(UsageError, match=r"running_mean in its forward: call \.eval\(\)"):
         optimize(workspace, nn.BatchNorm1d(8))
-    with pytest.raises(UsageError, match=r"torch\.export cannot capture Hopeless"):
+    with pytest.raises(UsageError, match=r"Hopeless branches on the values of tensors"):
         optimize(workspace, Hopeless())
     hooked = new_net()
     hooked.head.register_forward_hook(lambda *_: None)

@@ -197,4 +197,4 @@ def test_an_empty_campaign_has_a_report_too(tmp_path: Path) -> None:
         campaign = workspace.create_campaign(SETTINGS, new_tasks("a"))
         summary = summarise_campaign(workspace, campaign)
         write_page(summary, tmp_path / "report.html")
-        assert "0 of 1 tasks solved" in conclusion(summary)
+        assert "0 of 1 task solved" in conclusion(summary)

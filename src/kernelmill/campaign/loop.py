@@ -7,6 +7,7 @@ under way at a time, so a proposal sees every earlier verdict of its own task; o
 miss the attempts under way.
 """
 
+import os
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -36,7 +37,7 @@ from kernelmill.strategies import History
 from kernelmill.workspace import Transaction, Workspace
 
 LOOKAHEAD = 2
-LOOKAHEAD_SEPARATE = 4
+LOOKAHEAD_SEPARATE = max(4, (os.cpu_count() or 1) // 2)
 """Where timing happens on a separate device, so that compilers need not wait for it."""
 _PAUSE_STEP = 0.2
 """Seconds between two looks at Ctrl-C and the limits during a pause."""
@@ -167,7 +168,7 @@ class CampaignLoop:
     def _turns(self) -> Iterator[_Work]:
         while self._open:
             work = min(self._open.values(), key=lambda work: self._progress(work).turn)
-            if self._is_under_way(work) or self._is_full():
+            if self._is_under_way(work) or self._is_full(work):
                 self._finish_one()  # then choose again: a finished task may be next
             else:
                 yield work
@@ -179,16 +180,18 @@ class CampaignLoop:
     def _is_under_way(self, work: _Work) -> bool:
         return any(one.work.id == work.id for one in self._under_way)
 
-    def _is_full(self) -> bool:
-        """Whether an attempt must finish before another may begin."""
+    def _is_full(self, work: _Work) -> bool:
+        """Whether an attempt must finish before one of this task may begin."""
         count = len(self._under_way)
         price_unknown = self._limits.must_learn_the_price(self._totals, count)
-        return count > 0 and (price_unknown or count >= self._most_at_once())
+        return count > 0 and (price_unknown or count >= self._most_at_once(work))
 
-    def _most_at_once(self) -> int:
+    def _most_at_once(self, work: _Work) -> int:
         wanted = self._ahead + len(self._pool)
         if self._generator.at_once > 1:
             return wanted  # an answer takes longer than a judge takes to get ready
+        if work.id not in self._begun:
+            return wanted  # a judge has to get ready for it in any case
         return most_at_once(wanted, self._pool.ready_task_limit)
 
     def _begin(self, work: _Work) -> None:

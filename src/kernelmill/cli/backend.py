@@ -10,6 +10,7 @@ from rich.markup import escape
 from kernelmill.backends import backend_names, get_backend
 from kernelmill.backends.base import Backend
 from kernelmill.backends.scaffolding import scaffold
+from kernelmill.cli.help import CommandList
 from kernelmill.cli.json_output import JsonOption, print_json
 from kernelmill.cli.json_records import BackendLine
 from kernelmill.cli.terminal import wide_console
@@ -18,7 +19,9 @@ from kernelmill.report.fitting import Column, fitting_table
 from kernelmill.report.harvest import harvest
 
 backend_app = typer.Typer(
-    no_args_is_help=True, help="Backends and their toolchains: list, install, new, harvest."
+    cls=CommandList,
+    no_args_is_help=True,
+    help="Backends and their toolchains: list, install, new, harvest.",
 )
 _BACKEND_COLUMNS = (
     Column("backend"),

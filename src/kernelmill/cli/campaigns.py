@@ -12,6 +12,7 @@ from kernelmill.api import RunResult
 from kernelmill.campaign import Ending, Watcher
 from kernelmill.cli.echo import no_control_echo
 from kernelmill.cli.progress import INTERRUPTED, PAUSED, LiveWatcher, PlainWatcher, resume_line
+from kernelmill.cli.terminal import print_prose
 from kernelmill.report import CampaignSummary, conclusion, spending_table, task_table
 
 
@@ -33,7 +34,7 @@ def print_result(console: Console, result: RunResult) -> None:
     console.print(f"best kernels: {result.best}", highlight=False, markup=False, soft_wrap=True)
     for line in (str(result.ending), result.reason):
         if line:
-            console.print(line, highlight=False, markup=False, soft_wrap=True)
+            print_prose(console, line)
     if result.ending is not Ending.COMPLETE:
         line = resume_line(result.workspace, result.campaign)
         console.print(line, highlight=False, markup=False, soft_wrap=True)
@@ -47,4 +48,4 @@ def print_summary(console: Console, summary: CampaignSummary) -> None:
     console.print(task_table(summary, console.width))
     if summary.spending:
         console.print(spending_table(summary.spending, console.width))
-    console.print(conclusion(summary), highlight=False, markup=False, soft_wrap=True)
+    print_prose(console, conclusion(summary))

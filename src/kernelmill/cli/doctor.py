@@ -3,6 +3,7 @@
 import platform
 import sys
 from itertools import groupby
+from pathlib import Path
 
 import typer
 from rich.markup import escape
@@ -76,7 +77,7 @@ def _backends(requirements: dict[str, list[Requirement]]) -> Table:
     table = folding_table("backend", "requirement", "found, or how to get it", title="backends")
     for name, needs in requirements.items():
         table.add_section()
-        rows = [(need.name, escape(need.found)) for need in needs]
+        rows = [(need.name, escape(_from_home(need.found))) for need in needs]
         if missing := [need for need in needs if not need.found]:
             rows = [
                 (", ".join(need.name for need in alike), f"[red]missing[/red]: {escape(remedy)}")
@@ -85,6 +86,12 @@ def _backends(requirements: dict[str, list[Requirement]]) -> Table:
         for number, row in enumerate(rows):
             table.add_row("" if number else name, *row)
     return table
+
+
+def _from_home(path: str) -> str:
+    """A path as people write it, so that a narrow table need not break it."""
+    home = f"{Path.home()}/"
+    return f"~/{path.removeprefix(home)}" if path.startswith(home) else path
 
 
 def _isolation(features: Features) -> Table:

@@ -17,6 +17,7 @@ from kernelmill.cli.doctor import doctor_command
 from kernelmill.cli.encoding import demand_utf8
 from kernelmill.cli.export import export_command
 from kernelmill.cli.extract import extract_command, patch_command
+from kernelmill.cli.help import CommandList
 from kernelmill.cli.mcp import mcp_command
 from kernelmill.cli.memory import memory_app
 from kernelmill.cli.progress import INTERRUPTED
@@ -38,6 +39,7 @@ _USER_ERROR = 2
 _BROKEN_PIPE = 141
 
 app = typer.Typer(
+    cls=CommandList,
     name="kernelmill",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

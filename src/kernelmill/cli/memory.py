@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from kernelmill.api import DEFAULT_WORKSPACE
+from kernelmill.cli.help import CommandList
 from kernelmill.cli.json_output import JsonOption, print_json
 from kernelmill.cli.json_records import Explanation, Finding, MemoryReport, ShownItem
 from kernelmill.cli.options import WorkspaceOption
@@ -19,10 +20,12 @@ from kernelmill.memory.summary import MemorySummary, best_items, summarise_memor
 from kernelmill.memory.transfer import export_memory, import_memory
 from kernelmill.records.calibration import calibrate
 from kernelmill.records.proposal import Credit, Hint
+from kernelmill.records.text import beginning
 from kernelmill.report.fitting import Column, fitting_table
 from kernelmill.workspace import Workspace
 
 memory_app = typer.Typer(
+    cls=CommandList,
     no_args_is_help=True,
     help="What was learned: show, explain, audit, prune, export, import.",
 )
@@ -228,6 +231,4 @@ def _print_findings(findings: list[AuditFinding], otherwise: str) -> None:
 
 
 def _cell(text: str) -> str:
-    """The beginning of a text, for a table."""
-    line = " ".join(text.split())
-    return escape(line if len(line) <= _MOST_TEXT else f"{line[: _MOST_TEXT - 3]}...")
+    return escape(beginning(text, _MOST_TEXT))

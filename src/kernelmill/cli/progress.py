@@ -15,6 +15,7 @@ from rich.table import Table
 
 from kernelmill.campaign import RunLimits, Watcher
 from kernelmill.cli.echo import ControlEcho
+from kernelmill.cli.terminal import print_prose
 from kernelmill.records.attempt import Attempt, State
 from kernelmill.records.campaign import Campaign, CampaignTask, Totals
 from kernelmill.report.fitting import Column, fitting_table
@@ -72,7 +73,7 @@ class ConsoleWatcher(Watcher):
         return remaining(self._limits, totals, self._attempts, self._done_before)
 
     def _print(self, text: str) -> None:
-        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
+        print_prose(self._console, text)
 
 
 class PlainWatcher(ConsoleWatcher):

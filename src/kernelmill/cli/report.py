@@ -9,7 +9,7 @@ from kernelmill.api import DEFAULT_WORKSPACE
 from kernelmill.cli.campaigns import print_summary
 from kernelmill.cli.json_output import JsonOption, print_json
 from kernelmill.cli.options import CampaignOption, WorkspaceOption
-from kernelmill.cli.terminal import wide_console
+from kernelmill.cli.terminal import print_prose, wide_console
 from kernelmill.report import summarise_campaign, write_page
 from kernelmill.report.comparing import compare_campaigns, comparison_table
 from kernelmill.report.exporting import as_csv, as_markdown, write_text
@@ -50,4 +50,4 @@ def report_command(
     print_summary(console, summary)
     if comparison is not None:
         console.print(comparison_table(comparison, console.width))
-        console.print(comparison.conclusion(), highlight=False, markup=False, soft_wrap=True)
+        print_prose(console, comparison.conclusion())

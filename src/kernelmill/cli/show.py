@@ -20,6 +20,10 @@ from kernelmill.report.spending import count, dollars
 from kernelmill.sweeps.table import described
 from kernelmill.workspace import Workspace
 
+_HEADERS = (".h", ".hpp", ".cuh")
+_LONG_HEADER = 24
+"""Lines."""
+
 
 def show_command(
     what: Annotated[str, typer.Argument(help="The number of an attempt, or the name of a task.")],
@@ -28,19 +32,27 @@ def show_command(
     prompts: Annotated[
         bool, typer.Option("--prompts", help="Also show what models were sent and answered.")
     ] = False,
+    headers: Annotated[
+        bool, typer.Option("--headers", help="Also print long header files.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Show one attempt: lineage, decisions, verdicts, source. Of a task, the best attempt."""
+    """Show one attempt: lineage, decisions, verdicts, source.
+
+    Of a task, the best attempt in the latest campaign that has the task.
+    """
     with Workspace(workspace) as opened:
         if what.isdecimal():
             attempt = opened.attempt(int(what))
         else:
-            attempt = opened.best_attempt(opened.campaign(campaign), what)
+            found = opened.campaign(campaign) if campaign else opened.latest_campaign(what)
+            attempt = opened.best_attempt(found, what)
         detail = attempt_detail(opened, attempt)
     if json:
         print_json(detail)
     else:
         _print_detail(wide_console(), detail, prompts)
+        _print_files(wide_console(), detail, headers)
 
 
 def _print_detail(console: Console, detail: AttemptDetail, prompts: bool) -> None:
@@ -55,7 +67,15 @@ def _print_detail(console: Console, detail: AttemptDetail, prompts: bool) -> Non
             _print(console, clean_text(message.text, len(message.text)))
     for kind, verdict in detail.verdicts.items():
         _print_verdict(console, kind, verdict)
+
+
+def _print_files(console: Console, detail: AttemptDetail, headers: bool) -> None:
+    """Long headers are mostly a library, above which the kernel itself would be out of sight."""
     for file, text in detail.files.items():
+        lines = len(text.splitlines())
+        if file.endswith(_HEADERS) and lines > _LONG_HEADER and not headers:
+            _print(console, f"{file}: {lines} lines, printed with --headers")
+            continue
         console.rule(escape(file))
         lexer = Syntax.guess_lexer(file, text)
         # Not wrapped: what is copied from a terminal or a pipe is the source, line by line.

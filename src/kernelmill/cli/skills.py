@@ -9,6 +9,7 @@ import typer
 from rich.markup import escape
 
 from kernelmill.api import DEFAULT_WORKSPACE
+from kernelmill.cli.help import CommandList
 from kernelmill.cli.json_output import JsonOption, print_json
 from kernelmill.cli.json_records import SkillRecord
 from kernelmill.cli.options import WorkspaceOption
@@ -22,6 +23,7 @@ from kernelmill.skills.lint import lint_library
 from kernelmill.workspace import Workspace
 
 skills_app = typer.Typer(
+    cls=CommandList,
     no_args_is_help=True,
     help="Methods and rules: list, lint, explain, drafts, accept; install for agents.",
 )

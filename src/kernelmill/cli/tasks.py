@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from kernelmill import api
+from kernelmill.cli.help import CommandList
 from kernelmill.cli.json_output import JsonOption, print_json
 from kernelmill.cli.json_records import TaskLine
 from kernelmill.cli.options import ScaleOption
@@ -21,7 +22,7 @@ from kernelmill.records.task import Task
 from kernelmill.tasks import Suite, find_suite, suite_names
 from kernelmill.tasks.loader import SkippedFile
 
-tasks_app = typer.Typer(no_args_is_help=True, help="Tasks: list, show, screen.")
+tasks_app = typer.Typer(cls=CommandList, no_args_is_help=True, help="Tasks: list, show, screen.")
 _HOLES = 1
 
 

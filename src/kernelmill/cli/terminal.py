@@ -13,9 +13,16 @@ def wide_console() -> Console:
     """A console as wide as the terminal, or as COLUMNS says; a pipe or a file is wide enough for
     every table."""
     console = Console()
-    if console.is_terminal or os.environ.get("COLUMNS", "").isdecimal():
-        return console
-    return Console(width=max(WIDE, console.width))
+    return console if _has_width(console) else Console(width=max(WIDE, console.width))
+
+
+def print_prose(console: Console, text: str) -> None:
+    """Sentences, whose lines are broken between words; in a pipe or a file they are not broken."""
+    console.print(text, highlight=False, markup=False, soft_wrap=not _has_width(console))
+
+
+def _has_width(console: Console) -> bool:
+    return console.is_terminal or os.environ.get("COLUMNS", "").isdecimal()
 
 
 def folding_table(*columns: str, **options: Any) -> Table:

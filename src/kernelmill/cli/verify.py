@@ -19,7 +19,7 @@ from kernelmill.cli.options import (
     ScaleOption,
     ThreadsOption,
 )
-from kernelmill.cli.terminal import wide_console
+from kernelmill.cli.terminal import print_prose, wide_console
 from kernelmill.records.errors import UsageError
 from kernelmill.records.numerics import Numerics
 from kernelmill.records.verdict import Latency, Verdict
@@ -127,8 +127,8 @@ def print_verdicts(console: Console, verdicts: list[Verdict]) -> None:
             if profile is not None:
                 console.print(escape(f"{verdict.task}: {profile.text()}"), highlight=False)
         for line in _reservations(verdict):
-            console.print(escape(f"{verdict.task}: {line}"), highlight=False, soft_wrap=True)
-    console.print(_summary(verdicts), highlight=False, markup=False, soft_wrap=True)
+            print_prose(console, f"{verdict.task}: {line}")
+    print_prose(console, _summary(verdicts))
 
 
 def _strict_ratio(latency: Latency | None) -> str:

@@ -6,13 +6,17 @@ import msgspec
 import typer
 
 from kernelmill.api import DEFAULT_WORKSPACE
+from kernelmill.cli.help import CommandList
 from kernelmill.cli.json_output import JsonOption, print_json
 from kernelmill.cli.options import CampaignOption, WorkspaceOption
 from kernelmill.cli.terminal import wide_console
+from kernelmill.records.text import counted
 from kernelmill.workspace import Workspace
 from kernelmill.workspace.database import FILE
 
-workspace_app = typer.Typer(no_args_is_help=True, help="The workspace: size, prune.")
+workspace_app = typer.Typer(
+    cls=CommandList, no_args_is_help=True, help="The workspace: size, prune."
+)
 
 
 class WorkspaceSize(msgspec.Struct, frozen=True):
@@ -63,9 +67,13 @@ def _size(workspace: WorkspaceOption) -> WorkspaceSize:
 
 def _print(size: WorkspaceSize) -> None:
     wide_console().print(
-        f"database: {size.database_bytes / 1e6:.1f} MB\n"
-        f"prompts and answers: {size.messages} messages, {size.texts} different ones, "
-        f"{size.characters / 1e6:.1f} million characters, in {size.stored_bytes / 1e6:.1f} MB",
+        f"database: {_megabytes(size.database_bytes)}\n"
+        f"prompts and answers: {counted(size.messages, 'message')}, {size.texts} of them different,"
+        f"\n{size.characters:,} characters, in {_megabytes(size.stored_bytes)}",
         highlight=False,
         soft_wrap=True,
     )
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count / 1e3:.1f} KB"

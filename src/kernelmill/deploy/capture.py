@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import fx, nn
 from torch.export.graph_signature import InputKind, OutputKind
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+from torch.nn.parameter import is_lazy
 from torch.utils import _pytree as pytree
 
 from kernelmill.deploy.regions import operator_name
@@ -60,6 +62,7 @@ class Capture(NamedTuple):
     state: tuple[Leaf, ...]
     """What each placeholder that is state was, in their order."""
     default_dtype: torch.dtype
+    default_device: torch.device
     strides: tuple[tuple[int, ...] | None, ...]
     """Of the outputs; None for what is no tensor."""
 
@@ -74,10 +77,12 @@ class Capture(NamedTuple):
             return "other default dtype"
         return self._context_refusal() or self._module_refusal(module)
 
-    @staticmethod
-    def _context_refusal() -> str:
-        # A compiler looks into the original as well as into the graph.
-        return "" if torch.compiler.is_compiling() else context_refusal()
+    def _context_refusal(self) -> str:
+        if torch.compiler.is_compiling():
+            return ""  # A compiler looks into the original as well as into the graph.
+        if torch.get_default_device() != self.default_device:
+            return "other default device"
+        return context_refusal()
 
     def _module_refusal(self, module: nn.Module) -> str:
         if reason := self.snapshot.difference(module):
@@ -111,6 +116,8 @@ def capture_module(
     """Raises UsageError for a module that cannot stand as one graph."""
     leaves, structure = pytree.tree_flatten((tuple(arguments), dict(named)))
     _demand_known_arguments(leaves)
+    _demand_state(module)
+    _demand_values(module, leaves)
     _demand_no_hooks(module)
     snapshot = ModuleSnapshot(module)
     outputs = _call_once(module, snapshot, arguments, named)
@@ -127,6 +134,7 @@ def capture_module(
         snapshot,
         tuple(_leaf(_state(module, one.path)) for one in sources if one.kind == "state"),
         torch.get_default_dtype(),
+        torch.get_default_device(),
         tuple(one.stride() if is_plain(one) else None for one in outputs),
     )
 
@@ -138,6 +146,21 @@ def _demand_known_arguments(leaves: Sequence[Any]) -> None:
                 f"a {type(leaf).__name__} is among the arguments, which can be tensors and plain "
                 "values: optimize a module as a whole, not one of its methods"
             )
+
+
+def _demand_values(module: nn.Module, leaves: Sequence[Any]) -> None:
+    for tensor in (*leaves, *module.parameters(), *module.buffers()):
+        if isinstance(tensor, torch.Tensor) and tensor.is_meta:
+            raise UsageError(
+                f"tensors of {module._get_name()} or its arguments are on the device meta, "
+                "where nothing can be run: give them values first (to_empty, load_state_dict)"
+            )
+
+
+def _demand_state(module: nn.Module) -> None:
+    for name, one in (*module.named_parameters(), *module.named_buffers()):
+        if is_lazy(one):
+            raise UsageError(f"{name} of {module._get_name()} has no sizes yet: call it once first")
 
 
 def _demand_no_hooks(module: nn.Module) -> None:
@@ -156,7 +179,7 @@ def _call_once(
         outputs = pytree.tree_leaves(module(*arguments, **named))
     if reason := snapshot.difference(module):
         raise UsageError(
-            f"{type(module).__name__} changes itself in its forward: {reason}. A captured graph "
+            f"{module._get_name()} changes itself in its forward: {reason}. A captured graph "
             "would not; optimize the parts that change nothing"
         )
     return outputs
@@ -172,20 +195,25 @@ def _export(
             program = torch.export.export(module, tuple(arguments), dict(named), strict=False)
             literals = set(_literals(program))
             program = program.run_decompositions({})
+    except GuardOnDataDependentSymNode as error:
+        raise UsageError(
+            f"{module._get_name()} branches on the values of tensors, which a graph cannot: "
+            "optimize the parts that do not"
+        ) from error
     except Exception as error:  # whatever the module's own code or the exporter raises
         first = next((line for line in str(error).splitlines() if line.strip()), "")
         raise UsageError(
-            f"torch.export cannot capture {type(module).__name__}: {type(error).__name__}: {first}"
+            f"torch.export cannot capture {module._get_name()}: {type(error).__name__}: {first}"
         ) from error
     signature = program.graph_signature
     if signature.buffers_to_mutate or signature.user_inputs_to_mutate:
         changed = [*signature.buffers_to_mutate.values(), *signature.user_inputs_to_mutate.values()]
         raise UsageError(
-            f"{type(module).__name__} changes {changed[0]} in its forward; call .eval() first, or "
-            "optimize the parts that change nothing"
+            f"{module._get_name()} changes {changed[0]} in its forward: "
+            f"{'call .eval() first, or ' * module.training}optimize the parts that change nothing"
         )
     if any(spec.kind is not OutputKind.USER_OUTPUT for spec in signature.output_specs):
-        raise UsageError(f"{type(module).__name__} returns more than its outputs")
+        raise UsageError(f"{module._get_name()} returns more than its outputs")
     return program, literals
 
 
@@ -217,7 +245,7 @@ def _demand_known_constants(
         known = attributes.get(value.untyped_storage().data_ptr())
         if known is None or known.requires_grad:
             raise UsageError(
-                f"{type(module).__name__} uses a tensor of shape {list(value.shape)} that is "
+                f"{module._get_name()} uses a tensor of shape {list(value.shape)} that is "
                 "neither an argument nor a parameter or buffer: pass it as an argument, or "
                 "optimize a module that holds it"
             )
@@ -286,9 +314,16 @@ def _leaf_refusal(given: Any, wanted: Leaf, any_strides: bool = False) -> str:
         return "dtype"
     if given.device != wanted.device:
         return "device"
-    if given.shape != wanted.shape:
+    if _is_meant_to_vary(given) or given.shape != wanted.shape:
         return "sizes"
     return "" if any_strides or given.stride() == wanted.stride else "strides"
+
+
+def _is_meant_to_vary(tensor: torch.Tensor) -> bool:
+    """Whether torch.export was told that a size is dynamic; a comparison would make it static."""
+    if not torch.compiler.is_exporting():
+        return False
+    return not all(isinstance(size, int) for size in tensor.shape)
 
 
 def _state(module: Any, path: Sequence[str]) -> Any:

@@ -1,5 +1,7 @@
 """Champions of a workspace, with everything that a user of their kernels may ask for."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from kernelmill.backends import get_backend
@@ -40,6 +42,11 @@ class Champion(msgspec.Struct, frozen=True):
         latency = self.verdict.latency
         return latency is not None and latency.over_baseline.verdict == "faster"
 
+    @property
+    def ratio(self) -> float:
+        latency = self.verdict.latency
+        return 0.0 if latency is None else latency.over_baseline.ratio
+
 
 class LeftOut(msgspec.Struct, frozen=True):
     """A task without a kernel that can be used."""
@@ -53,16 +60,26 @@ def champions_of(workspace: Workspace, campaign: Campaign) -> list[Champion | Le
     return [_champion(workspace, campaign, entry) for entry in workspace.tasks(campaign)]
 
 
-def find_champions(workspace: Workspace, backend: str, names: set[str]) -> dict[str, Champion]:
-    """The fastest champions of these tasks, over all campaigns on a backend."""
+def find_champions(
+    workspace: Workspace,
+    backend: str,
+    is_wanted: Callable[[CampaignTask], bool],
+    is_usable: Callable[[Champion], bool],
+) -> dict[str, Champion]:
+    """The fastest usable champion of each wanted task, over all campaigns on a backend, by the
+    tasks' names."""
     found: dict[str, Champion] = {}
-    best = {one.name: one.attempt for one in workspace.best(backend) if one.name in names}
     for campaign in workspace.campaigns():
+        if campaign.settings.backend != backend:
+            continue
         for entry in workspace.tasks(campaign):
-            if best.get(entry.name) is not None and entry.champion == best[entry.name]:
-                champion = _champion(workspace, campaign, entry)
-                if isinstance(champion, Champion):
-                    found[entry.name] = champion
+            if entry.champion is None or not is_wanted(entry):
+                continue
+            champion = _champion(workspace, campaign, entry)
+            if isinstance(champion, LeftOut) or not is_usable(champion):
+                continue
+            if entry.name not in found or champion.ratio > found[entry.name].ratio:
+                found[entry.name] = champion
     return found
 
 

@@ -12,6 +12,7 @@ from torch import fx, nn
 from torch.utils import _pytree as pytree
 
 from kernelmill.api import DEFAULT_WORKSPACE
+from kernelmill.backends import get_backend
 from kernelmill.campaign import Watcher
 from kernelmill.deploy.capture import Capture, capture_module
 from kernelmill.deploy.champions import Champion
@@ -31,6 +32,7 @@ from kernelmill.deploy.optimized import (
     OptimizedFunction,
     OptimizedModule,
     PatchedGraph,
+    demand_free_names,
     put_in,
 )
 from kernelmill.deploy.patching import patch_graph
@@ -114,6 +116,8 @@ def _optimize(
     begun = time.monotonic()
     original = _original(module_or_function)
     module = original if isinstance(original, nn.Module) else FunctionModule(original)
+    demand_free_names(module)
+    _demand_device(module, (arguments, named), backend)
     progress("capturing the graph")
     regions = extract_regions(module, arguments, named)
     worth = [task for task in regions.tasks if regions.share(task) >= _LEAST_SHARE]
@@ -166,7 +170,7 @@ def extract_regions(
     profile = profile_graph(capture.graph, capture.values(module, leaves), found)
     placeholders = [node for node in capture.graph.graph.nodes if node.op == "placeholder"]
     sources = dict(zip(placeholders, capture.sources, strict=True))
-    tasks = name_regions(found, sources, profile.examples, type(module).__name__)
+    tasks = name_regions(found, sources, profile.examples, module._get_name())
     regions = Regions(capture, profile, tuple(tasks))
     return regions._replace(tasks=tuple(sorted(tasks, key=regions.share, reverse=True)))
 
@@ -189,12 +193,26 @@ def patch_model_file(model: str, **options: Any) -> OptimizeReport:
     return report
 
 
+def _demand_device(module: nn.Module, given: Any, backend: str) -> None:
+    wanted = get_backend(backend).shipped_device
+    if not wanted:
+        raise UsageError(f"kernels of backend {backend} run in a simulator only: choose another")
+    tensors = [one for one in pytree.tree_leaves(given) if isinstance(one, torch.Tensor)]
+    kinds = {one.device.type for one in (*tensors, *module.parameters(), *module.buffers())}
+    kinds.discard("meta")  # which capturing names
+    if kinds and wanted not in kinds:
+        raise UsageError(
+            f"kernels of backend {backend} run on {wanted}, and the tensors of "
+            f"{module._get_name()} are on {', '.join(sorted(kinds))}: move them, or choose "
+            "another backend"
+        )
+
+
 def _demand_determinism(graph: fx.Graph, module: nn.Module) -> None:
     for node in graph.nodes:
         if _draws(node):
-            raise UsageError(
-                f"{type(module).__name__} draws random numbers ({node.target}): call .eval() first"
-            )
+            remedy = "call .eval() first" if module.training else "optimize the parts that do not"
+            raise UsageError(f"{module._get_name()} draws random numbers ({node.target}): {remedy}")
 
 
 def _draws(node: fx.Node) -> bool:
@@ -240,13 +258,13 @@ class _Assembly:
             self._outcomes[task.name] = self._prepare(task)
         chosen = self._screen([t for t in self._regions.tasks if t.name in self._kernels])
         graph = self._patched(chosen) if chosen else None
-        measured, outcome = None, "no kernel is proven for it"
+        measured, outcome = None, "no kernel makes it faster"
         if graph is not None:
             measured, outcome = self._judge(graph)
         for task in chosen:
             self._outcomes[task.name] = REPLACED if outcome == FASTER else outcome
         report = OptimizeReport(
-            type(self._module).__name__,
+            self._module._get_name(),
             backend,
             tuple(map(self._row, self._regions.tasks)),
             None if measured is None else measured.end_to_end,
@@ -315,6 +333,8 @@ class _Assembly:
         return measured, self._conclusion(graph, measured)
 
     def _conclusion(self, graph: PatchedGraph, measured: _Measured) -> str:
+        if not graph.engagement.kernel:
+            return f"the original answers the example itself ({graph.engagement})"
         for kernel in graph.kernels.values():
             if not kernel.engagement.kernel or kernel.engagement.fallbacks:
                 return f"a kernel was not engaged ({kernel.name}: {kernel.engagement})"

@@ -59,14 +59,13 @@ class OptimizeReport(msgspec.Struct, frozen=True):
     def conclusion(self) -> str:
         parts = [f"{self.model} on {self.backend}: {self.outcome}"]
         if self.end_to_end is not None:
-            parts.append(f"end to end {self.end_to_end} (original {self.original_ms:.3f} ms)")
-            parts.append(
-                f"original against itself {self.a_a}; graph without kernels {self.graph_alone}"
-            )
+            parts.append(f"end to end: {self.end_to_end} (original {self.original_ms:.3f} ms)")
+            parts.append(f"original against itself: {self.a_a}")
+            parts.append(f"graph without kernels: {self.graph_alone}")
+        parts.append(f"kinds of regions: {len(self.rows)}, replaced: {len(self.replaced)}")
         parts.append(
-            f"{len(self.replaced)} of {len(self.rows)} kinds of regions replaced; kernels of "
-            f"{self.found} were in the workspace, {self.searched} were searched; "
-            f"{self.seconds:.0f} s"
+            f"kernels found in the workspace: {self.found}, searched: {self.searched} "
+            f"({self.seconds:.0f} s)"
         )
         return "\n".join(map(_fold, parts))
 

@@ -1,6 +1,7 @@
 """Modules and functions with kernels put in: drop-in, revertible, and wrong in no call."""
 
 import copy
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -11,6 +12,7 @@ from torch.utils import _pytree as pytree
 from kernelmill.deploy.capture import Capture
 from kernelmill.deploy.optimize_report import OptimizeReport
 from kernelmill.deploy.patching import Run
+from kernelmill.records.errors import UsageError
 from kernelmill.shipped.operators import Engagement, Kernel
 
 
@@ -103,6 +105,9 @@ class OptimizedModule(nn.Module):
         kernels = {name: kernel.engagement for name, kernel in graph.kernels.items()}
         return {"graph": graph.engagement, **kernels}
 
+    def __prepare_scriptable__(self) -> nn.Module:
+        return self.revert()
+
     def __copy__(self) -> nn.Module:
         return put_in(copy.copy(self.revert()), self._kernelmill_graph, self.report)
 
@@ -119,10 +124,16 @@ class OptimizedModule(nn.Module):
 
 def put_in(module: nn.Module, graph: PatchedGraph | None, report: OptimizeReport) -> nn.Module:
     """A drop-in for a module, sharing its state; without a graph it does what the module does."""
-    kind = type(module)
+    kind: Any = type(module)
+
+    @functools.wraps(kind.forward)
+    def forward(self: OptimizedModule, *arguments: Any, **named: Any) -> Any:
+        return OptimizedModule.forward(self, *arguments, **named)
+
     body = {
         "__module__": kind.__module__,
         "__doc__": kind.__doc__,
+        "forward": forward,  # with the signature that tools look at
         "report": report,
         "_kernelmill_original": module,
         "_kernelmill_kind": kind,
@@ -134,12 +145,26 @@ def put_in(module: nn.Module, graph: PatchedGraph | None, report: OptimizeReport
     return optimized
 
 
+def demand_free_names(module: nn.Module) -> None:
+    """Raise UsageError where a module has an attribute that its drop-in needs for itself."""
+    for name in ("report", "revert", "engagement"):
+        if hasattr(module, name):
+            raise UsageError(
+                f"{module._get_name()} has an attribute {name!r}, as what optimize returns has: "
+                "rename it, or optimize a module that holds this one"
+            )
+
+
 class FunctionModule(nn.Module):
     """A function as a module."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__()
         self._function = [function]
+        self.training = False
+
+    def _get_name(self) -> str:
+        return getattr(self._function[0], "__name__", "the function")
 
     def forward(self, *arguments: Any, **named: Any) -> Any:
         return self._function[0](*arguments, **named)

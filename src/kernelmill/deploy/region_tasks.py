@@ -60,6 +60,11 @@ def name_regions(
     return [_make_task(places, examples, title) for places in kinds.values()]
 
 
+def program_of(source: str) -> str:
+    """A task's source without its first docstring, which names the model."""
+    return source.partition("import")[2]
+
+
 def _make_task(
     places: Sequence[tuple[GraphRegion, _Text]],
     examples: Mapping[fx.Node, torch.Tensor],
@@ -80,7 +85,7 @@ def _make_task(
     lines += [f"        {one}," for one in drawn]
     lines += ["    ]", "", "", "def get_init_inputs():", "    return []", ""]
     source = "\n".join(lines)
-    digest = hashlib.sha256(source.partition("import")[2].encode()).hexdigest()[:12]
+    digest = hashlib.sha256(program_of(source).encode()).hexdigest()[:12]
     name = "_".join([*list(dict.fromkeys(region.operators))[:3], digest])
     return RegionTask(
         f"region_{name}",

@@ -85,7 +85,9 @@ def is_fusible(node: fx.Node) -> bool:
             return name == "dropout" and node.args[2] is False
         if target.namespace != "aten":
             return False
-    return all(isinstance(one, torch.Tensor) for one in _values(node))
+    if not all(isinstance(one, torch.Tensor) for one in _values(node)):
+        return False
+    return not any(map(_is_complex, (node, *node.all_input_nodes)))
 
 
 def find_regions(graph: fx.Graph) -> list[GraphRegion]:
@@ -185,6 +187,10 @@ def _region(nodes: list[fx.Node]) -> GraphRegion:
     )
     outputs = [node for node in nodes if any(user not in inside for user in node.users)]
     return GraphRegion(tuple(nodes), tuple(inputs), tuple(outputs))
+
+
+def _is_complex(node: fx.Node) -> bool:
+    return any(isinstance(one, torch.Tensor) and one.is_complex() for one in _values(node))
 
 
 def _values(node: fx.Node) -> list[Any]:

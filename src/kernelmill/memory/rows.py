@@ -12,7 +12,8 @@ import numpy.typing as npt
 from kernelmill.memory.embedding import Vectors
 from kernelmill.memory.items import Item, ItemEvidence, ItemKind, NewItem, Provenance
 from kernelmill.records.decisions import Decisions
-from kernelmill.storage.packing import packed, unpacked
+from kernelmill.records.errors import WorkspaceError
+from kernelmill.storage.packing import decoded, packed, unpacked
 
 _STORED = np.float16
 """The type of stored vectors: half the size, and exact enough to compare them."""
@@ -43,15 +44,15 @@ def item_of(row: sqlite3.Row) -> Item:
     provenance = {field: row[field] for field in Provenance.__struct_fields__}
     return Item(
         id=row["id"],
-        kind=ItemKind(row["kind"]),
+        kind=_kind(row["kind"]),
         text=row["text"],
         subject=row["subject"],
         provenance=Provenance(**provenance),
         fingerprint=row["fingerprint"],
-        decisions=msgspec.json.decode(row["decisions"], type=Decisions),
+        decisions=decoded(row["decisions"], Decisions),
         outcome=row["outcome"],
         category=row["category"],
-        names=msgspec.json.decode(row["names"], type=tuple[str, ...]),
+        names=decoded(row["names"], tuple[str, ...]),
         source=row["source"],
         change_from=row["change_from"],
         change_to=row["change_to"],
@@ -60,6 +61,15 @@ def item_of(row: sqlite3.Row) -> Item:
         made_at=row["made_at"],
         seen_at=row["seen_at"],
     )
+
+
+def _kind(name: str) -> ItemKind:
+    try:
+        return ItemKind(name)
+    except ValueError as error:
+        raise WorkspaceError(
+            f"an item in the database of the workspace is damaged: {error}"
+        ) from error
 
 
 def item_columns(new: NewItem, vector: npt.NDArray[np.float32]) -> dict[str, Any]:

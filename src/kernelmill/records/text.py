@@ -9,6 +9,7 @@ _UNPRINTABLE = re.compile(
 )
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _MOST_CHARACTERS = 4000
+_CUT = " ..."
 
 
 def clean_text(text: str, most: int = _MOST_CHARACTERS) -> str:
@@ -23,5 +24,20 @@ def clean_line(text: str, most: int = _MOST_CHARACTERS) -> str:
     return " ".join(clean_text(text, most).split())
 
 
+def beginning(text: str, most: int) -> str:
+    """The first words of a text as one line; a word is cut only if it alone is too long."""
+    line = " ".join(text.split())
+    if len(line) <= most:
+        return line
+    head = line[: most - len(_CUT)]
+    words = head if line[len(head)] == " " else head.rpartition(" ")[0] or head
+    return f"{words.rstrip()}{_CUT}"
+
+
 def is_clean_line(text: str) -> bool:
     return text.isprintable() and not _UNPRINTABLE.search(text)
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 task`, `2 tasks`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

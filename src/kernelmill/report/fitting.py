@@ -29,9 +29,13 @@ def fitting_table(
 ) -> Table:
     """A table of the columns that fit into this width; a caption names those left out.
 
-    Cells may hold markup and several lines.
+    Cells may hold markup and several lines. A column that may be left out is, where it is empty.
     """
-    kept = list(range(len(columns)))
+    kept = [
+        number
+        for number, column in enumerate(columns)
+        if column.rank == 0 or not rows or any(row[number] for row in rows)
+    ]
     needed = [
         _needed(column, [row[number] for row in rows]) for number, column in enumerate(columns)
     ]

@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from kernelmill.records.campaign import Totals
-from kernelmill.records.text import clean_line
+from kernelmill.records.text import clean_line, counted
 from kernelmill.records.verdict import CONFIDENCE, Evidence, Interval, Latency
 from kernelmill.report.fitting import Column, fitting_table
 from kernelmill.report.summary import CampaignSummary, TaskSummary
@@ -67,8 +67,8 @@ def conclusion(summary: CampaignSummary) -> str:
     """Solved tasks, cost, speedups, and the machine they were measured on."""
     totals, baseline = summary.totals, baseline_of(summary.latencies)
     lines = [
-        f"{len(summary.solved)} of {len(summary.tasks)} tasks solved, {summary.faster} faster than "
-        f"{baseline}, in {totals.done} attempts; cost {money(totals)}"
+        f"{len(summary.solved)} of {counted(len(summary.tasks), 'task')} solved, {summary.faster} "
+        f"faster than {baseline}, in {counted(totals.done, 'attempt')}; cost {money(totals)}"
     ]
     if summary.over_baseline is not None:
         lines.append(f"over {baseline}: {summary.over_baseline}")

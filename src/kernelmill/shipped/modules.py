@@ -85,8 +85,12 @@ def module_class(kernel: Kernel, name: str, module: str) -> type[nn.Module]:
         return _restore(outputs, known[0])
 
     base: Any = kernel.reference.Model
-    body = {"__init__": __init__, "forward": forward, "__module__": module, "__doc__": base.__doc__}
-    return type(name, (base,), body | {"kernel": kernel})
+    methods: Any = {"__init__": __init__, "forward": forward}
+    for called, method in methods.items():  # pickle finds them by these names
+        method.__module__, method.__qualname__ = module, f"{name}.{called}"
+    return type(
+        name, (base,), methods | {"__module__": module, "__doc__": base.__doc__, "kernel": kernel}
+    )
 
 
 def _restore(outputs: Any, spec: pytree.TreeSpec | None) -> Any:

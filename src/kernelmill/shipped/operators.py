@@ -94,6 +94,7 @@ class Kernel:
         self.reference = _import_reference(self.folder, self.spec["scale"])
         self._wanted = [_wanted(one) for one in (*self.spec["tensors"], *self.spec["state"])]
         self._equal = [[tuple(place) for place in group] for group in self.spec["equal"]]
+        self._module: ModuleType | None = None
         self._local = threading.local()
         self._checked: set[tuple[torch.Size, ...]] = set()
         self._disabled = ""
@@ -249,13 +250,19 @@ class Kernel:
     def _construct(self, what: str) -> nn.Module:
         if what == "reference":
             return self.new_reference()
-        module: nn.Module = load_kernel(self.folder).ModelNew(*self.init_arguments())
+        module: nn.Module = self._load().ModelNew(*self.init_arguments())
         return module
+
+    def _load(self) -> ModuleType:
+        """The kernel's module. Its folder is read once, and may be gone after that."""
+        if self._module is None:
+            self._module = load_kernel(self.folder)
+        return self._module
 
     def build(self) -> str:
         """Build and load the kernel now; returns why that is impossible, else nothing."""
         try:
-            load_kernel(self.folder)
+            self._load()
         except KernelUnavailable as error:
             self._disabled = f"not built ({error})"
         return self._disabled

@@ -1,7 +1,7 @@
 """Snapshots of modules: what a forward may depend on beside arguments, parameters and buffers."""
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -12,7 +12,10 @@ from torch.nn.modules import module as module_internals
 
 _SCALARS = (int, float, complex, bool, str, bytes, type(None), torch.dtype, torch.device)
 _CONTAINERS = (list, tuple, dict, set)
+_DEEPEST = 8
 _MISSING = object()
+_StatePlace = tuple[int, str]
+"""Number of a module, and the name of a parameter or buffer of its own."""
 
 
 class _Part(NamedTuple):
@@ -24,10 +27,19 @@ class _Part(NamedTuple):
     training: bool
     values: tuple[tuple[str, Any], ...]
     """Attributes that are what they were if they are the same object or an equal scalar."""
-    contents: tuple[tuple[str, type, tuple[Any, ...]], ...]
+    contents: tuple[tuple[str, "_Contents"], ...]
     """Attributes that are containers, with the elements they had."""
     state: tuple[tuple[str, bool], ...]
     """Names of parameters and buffers, and whether they are None."""
+    forward: Any
+    """Its class's forward; None where that cannot be compared."""
+
+
+class _Contents(NamedTuple):
+    """A container as it was. Containers within are contents themselves."""
+
+    kind: type
+    elements: tuple[Any, ...]
 
 
 class ModuleSnapshot:
@@ -47,16 +59,19 @@ class ModuleSnapshot:
                     parts.append(_describe(owner, name, part, ignored))
                     modules.append(part)
         self._parts = tuple(parts)
+        self._ties = _find_ties(modules)
 
     def difference(self, module: nn.Module) -> str:
         """In what a module is no longer as it was; empty where it is."""
         modules: list[nn.Module] = []
-        for owner, name, kind, training, values, contents, state in self._parts:
+        for owner, name, kind, training, values, contents, state, forward in self._parts:
             part = modules[owner]._modules.get(name) if modules else module
             if part is None or (modules and part.__class__ is not kind):
                 return "other submodules"
             if modules and "forward" in part.__dict__:
                 return "other submodules"
+            if forward is not None and getattr(kind, "forward", None) is not forward:
+                return "another forward"
             if self._mode_matters and part.training is not training:
                 return "other training mode"
             if modules and (part._forward_hooks or part._forward_pre_hooks):
@@ -67,6 +82,10 @@ class ModuleSnapshot:
                 if (_state(part, leaf) is None) is not absent:
                     return "other state"
             modules.append(part)
+        for (first, leaf), *others in self._ties:
+            tensor = _state(modules[first], leaf)
+            if any(_state(modules[number], name) is not tensor for number, name in others):
+                return "other state"
         return ""
 
 
@@ -97,6 +116,18 @@ def context_refusal() -> str:
         return "gradients"
     if module_internals._global_forward_hooks or module_internals._global_forward_pre_hooks:
         return "hooks"
+    return mode_refusal()
+
+
+def mode_refusal() -> str:
+    """Why a mode must see PyTorch's own calls; torch's own modes do not change what they see."""
+    for number in range(torch._C._len_torch_function_stack()):
+        mode = torch._C._get_function_stack_at(number)
+        if not type(mode).__module__.startswith("torch."):
+            return "a function mode"
+    for number in range(torch._C._len_torch_dispatch_stack()):
+        if not torch._C._get_dispatch_stack_at(number).is_infra_mode():
+            return "a dispatch mode"
     return ""
 
 
@@ -111,17 +142,30 @@ def is_plain(tensor: Any) -> bool:
 
 def _describe(owner: int, name: str, part: nn.Module, ignored: str) -> _Part:
     values: list[tuple[str, Any]] = []
-    contents: list[tuple[str, type, tuple[Any, ...]]] = []
+    contents: list[tuple[str, _Contents]] = []
     for key, value in _attributes(part):
         if (ignored and key.startswith(ignored)) or _points_to_state(value):
             continue
         if isinstance(value, _CONTAINERS):
-            contents.append((key, type(value), _elements(value)))
+            contents.append((key, _contents_of(value)))
         else:
             values.append((key, value))
     state = tuple((leaf, one is None) for leaf, one in _all_state(part))
-    kind = type(part)
-    return _Part(owner, name, kind, part.training, tuple(values), tuple(contents), state)
+    kind, mode = type(part), part.training
+    forward = getattr(kind, "forward", None)
+    if forward is not getattr(kind, "forward", None):
+        forward = None  # a descriptor that makes a new one each time
+    return _Part(owner, name, kind, mode, tuple(values), tuple(contents), state, forward)
+
+
+def _find_ties(modules: Sequence[nn.Module]) -> tuple[tuple[_StatePlace, ...], ...]:
+    """Places that hold the same parameter or buffer, of which a trace knows one only."""
+    places: dict[int, list[_StatePlace]] = {}
+    for number, part in enumerate(modules):
+        for leaf, tensor in _all_state(part):
+            if tensor is not None:
+                places.setdefault(id(tensor), []).append((number, leaf))
+    return tuple(tuple(found) for found in places.values() if len(found) > 1)
 
 
 def _attributes(part: nn.Module) -> Iterator[tuple[str, Any]]:
@@ -150,30 +194,47 @@ def _state(part: nn.Module, name: str) -> Any:
 def _changed(
     part: nn.Module,
     values: tuple[tuple[str, Any], ...],
-    contents: tuple[tuple[str, type, tuple[Any, ...]], ...],
+    contents: tuple[tuple[str, _Contents], ...],
 ) -> str:
     """The name of an attribute that is not what it was."""
     for key, value in values:
         found = getattr(part, key, _MISSING)
         if found is not value and not _equal(found, value):
             return key
-    for key, kind, elements in contents:
-        container = getattr(part, key, _MISSING)
-        if type(container) is not kind:
+    for key, wanted in contents:
+        if not _holds(getattr(part, key, _MISSING), wanted):
             return key
-        now = _elements(container)
-        if len(now) != len(elements):
-            return key
-        for one, other in zip(now, elements, strict=True):
-            if one is not other and not _equal(one, other):
-                return key
     return ""
+
+
+def _holds(container: Any, wanted: _Contents) -> bool:
+    if type(container) is not wanted.kind:
+        return False
+    elements = _elements(container)
+    if len(elements) != len(wanted.elements):
+        return False
+    for one, other in zip(elements, wanted.elements, strict=True):
+        if type(other) is _Contents:
+            if not _holds(one, other):
+                return False
+        elif one is not other and not _equal(one, other):
+            return False
+    return True
 
 
 def _equal(one: Any, other: Any) -> bool:
     if type(one) is not type(other):
         return False
     return (isinstance(one, _SCALARS) and one == other) or _points_to_state(other)
+
+
+def _contents_of(container: Any, depth: int = 0) -> _Contents:
+    """What is nested too deeply, or in itself, is compared by identity."""
+    elements = tuple(
+        _contents_of(one, depth + 1) if isinstance(one, _CONTAINERS) and depth < _DEEPEST else one
+        for one in _elements(container)
+    )
+    return _Contents(type(container), elements)
 
 
 def _elements(container: Any) -> tuple[Any, ...]:

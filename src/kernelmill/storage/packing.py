@@ -42,8 +42,28 @@ def items_in(context: bytes) -> str:
 def unpacked(body: bytes, record_type: type[_T]) -> _T:
     """Raises WorkspaceError where it is not what `packed` made of such a record."""
     try:
-        return msgspec.json.decode(zlib.decompress(body), type=record_type)
-    except (zlib.error, msgspec.DecodeError) as error:
-        raise WorkspaceError(
-            f"a {record_type.__name__} in the database of the workspace is damaged: {error}"
-        ) from error
+        text = zlib.decompress(body)
+    except (zlib.error, TypeError) as error:
+        raise _damaged(record_type, error) from error
+    return decoded(text, record_type)
+
+
+def decoded(text: str | bytes, record_type: type[_T]) -> _T:
+    """A record from a column with JSON. Raises WorkspaceError where it is none."""
+    try:
+        return msgspec.json.decode(text, type=record_type)
+    except (msgspec.DecodeError, TypeError) as error:
+        raise _damaged(record_type, error) from error
+
+
+def converted(values: dict[str, Any], record_type: type[_T]) -> _T:
+    """A record from the columns of a row. Raises WorkspaceError where they are none."""
+    try:
+        return msgspec.convert(values, record_type)
+    except msgspec.ValidationError as error:
+        raise _damaged(record_type, error) from error
+
+
+def _damaged(record_type: Any, error: Exception) -> WorkspaceError:
+    name = getattr(record_type, "__name__", str(record_type))
+    return WorkspaceError(f"a {name} in the database of the workspace is damaged: {error}")

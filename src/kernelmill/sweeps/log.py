@@ -10,7 +10,7 @@ import msgspec
 from kernelmill.archive.fitness import fitness_of, pooled_noise
 from kernelmill.records.decisions import Decisions
 from kernelmill.records.sweep import SweepSpace, TrialPlan
-from kernelmill.storage.packing import packed, unpacked
+from kernelmill.storage.packing import decoded, packed, unpacked
 from kernelmill.storage.sql import Queries
 from kernelmill.sweeps.trials import SweepTrial
 from kernelmill.workspace import Transaction
@@ -95,8 +95,7 @@ def combination_of(database: Transaction, attempt: int) -> Decisions:
     """The combination that an attempt measured; empty where it was no trial of a sweep."""
     with clear_errors():
         for row in database.execute(_query("trial"), {"attempt": attempt}):
-            choices: Decisions = msgspec.json.decode(row["choices"], type=Decisions)
-            return choices
+            return decoded(row["choices"], Decisions)
     return {}
 
 
@@ -109,7 +108,7 @@ def _trial(row: sqlite3.Row, noise: float) -> SweepTrial:
     speeds = _speeds(row)
     plan = TrialPlan(
         row["sweep"],
-        msgspec.json.decode(row["choices"], type=Decisions),
+        decoded(row["choices"], Decisions),
         row["bar"],
         row["expected"],
         row["deviation"],

@@ -19,7 +19,7 @@ from kernelmill.records.task import Task
 from kernelmill.records.verdict import Verdict
 from kernelmill.report.curves import Curve, CurvePoint, comparable_campaigns
 from kernelmill.skills.library import load_library
-from kernelmill.storage.packing import unpacked
+from kernelmill.storage.packing import decoded, unpacked
 from kernelmill.storage.sql import Queries
 from kernelmill.workspace import Workspace
 from kernelmill.workspace.database import clear_errors
@@ -386,7 +386,7 @@ def skill_records(workspace: Workspace) -> list[dict[str, Any]]:
             "values": [],
         }
     for row in rows(workspace, "skill_records"):
-        for name in msgspec.json.decode(row["names"], type=list[str]):
+        for name in decoded(row["names"], list[str]):
             if name in records and (row["visits"] or row["shown"]):
                 records[name]["values"].append(row)
     return sorted(records.values(), key=lambda one: (not one["values"], one["name"]))

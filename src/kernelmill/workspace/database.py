@@ -16,6 +16,7 @@ FILE = "kernelmill.db"
 _LOCK = "migrating.lock"
 _APPLICATION = 0x4B4D494C
 _BUSY_SECONDS = 60.0
+_READ_ONLY_HINT = ": it can only be read; name another with --workspace, or copy the folder"
 _UNREADABLE = "Could not decode"
 """How SQLite's error begins where a text in the database is none."""
 
@@ -39,6 +40,8 @@ def open_database(folder: Path, create: bool) -> sqlite3.Connection:
             with locked(folder / _LOCK):
                 connection.execute("PRAGMA journal_mode = WAL")
                 _migrate(connection, path)
+    except UnicodeDecodeError as error:  # a message of SQLite that quotes what it cannot read
+        raise damaged("its tables cannot be read") from error
     except (sqlite3.Error, OSError) as error:
         raise WorkspaceError(f"cannot open {path}: {error}") from error
     return connection
@@ -78,6 +81,8 @@ def _open_to_read(path: Path) -> sqlite3.Connection:
             )
             connection.row_factory = sqlite3.Row
             version = _version(connection, path)
+        except UnicodeDecodeError as error:
+            raise damaged("its tables cannot be read") from error
         except sqlite3.Error as error:
             problem = str(error)
             continue
@@ -124,11 +129,21 @@ def clear_errors() -> Iterator[None]:
     except sqlite3.OperationalError as error:
         if str(error).startswith(_UNREADABLE):
             raise damaged(str(error)) from error
-        raise WorkspaceError(f"the workspace cannot be used: {error}") from error
+        hint = _READ_ONLY_HINT if "readonly" in str(error) else ""
+        raise WorkspaceError(f"the workspace cannot be used: {error}{hint}") from error
     except sqlite3.DatabaseError as error:
         if type(error) is not sqlite3.DatabaseError:
             raise
         raise damaged(str(error)) from error
+
+
+def find_damage(connection: sqlite3.Connection) -> str:
+    """What SQLite finds wrong in the file; empty where it is sound."""
+    try:
+        (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        return str(error)
+    return "" if found == "ok" else str(found)
 
 
 def damaged(problem: str) -> WorkspaceError:

@@ -11,7 +11,7 @@ from kernelmill.records.decisions import Decisions
 from kernelmill.records.model_calls import bill
 from kernelmill.records.proposal import Credit, Hint
 from kernelmill.records.verdict import Resources
-from kernelmill.storage.packing import packed, unpacked
+from kernelmill.storage.packing import converted, decoded, packed, unpacked
 
 _COLUMNS = frozenset(Attempt.__struct_fields__)
 
@@ -69,8 +69,8 @@ def _reason(result: Result) -> str:
 def attempt_from(row: sqlite3.Row) -> Attempt:
     values = {name: row[name] for name in row.keys() if name in _COLUMNS}  # noqa: SIM118
     values["seconds"] = {field: row[f"{field}_seconds"] for field in Seconds.__struct_fields__}
-    values["decisions"] = msgspec.json.decode(row["decisions"], type=Decisions)
+    values["decisions"] = decoded(row["decisions"], Decisions)
     values["context"] = unpacked(row["context"], tuple[Hint, ...])
     if row["credit"] is not None:
-        values["credit"] = msgspec.json.decode(row["credit"], type=Credit)
-    return msgspec.convert(values, Attempt)
+        values["credit"] = decoded(row["credit"], Credit)
+    return converted(values, Attempt)

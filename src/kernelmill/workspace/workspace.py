@@ -39,19 +39,27 @@ from kernelmill.records.errors import UsageError, WorkspaceError
 from kernelmill.records.model_calls import ModelCall, SaidText
 from kernelmill.records.task import Task
 from kernelmill.records.verdict import Verdict
-from kernelmill.storage.packing import packed, unpacked
+from kernelmill.storage.packing import converted, decoded, packed, unpacked
 from kernelmill.workspace.conversations import (
     ConversationsSize,
     read_conversation,
     store_conversation,
 )
-from kernelmill.workspace.database import Transaction, clear_errors, open_database, transaction
+from kernelmill.workspace.database import (
+    Transaction,
+    clear_errors,
+    damaged,
+    find_damage,
+    open_database,
+    transaction,
+)
 from kernelmill.workspace.expenses import Expenses
 from kernelmill.workspace.owners import Owner, is_alive, remove_dead_owners
 from kernelmill.workspace.rows import attempt_from, now, result_columns
 from kernelmill.workspace.sql import query
 
 _OWNERS = "owners"
+_SIGNS_OF_DAMAGE = (ValueError, TypeError, LookupError, AttributeError, sqlite3.DatabaseError)
 Observer = Callable[[Observation, Transaction], None]
 
 
@@ -74,8 +82,13 @@ class Workspace:
     def __enter__(self) -> "Workspace":
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        """Raises WorkspaceError in place of an error that a damaged file explains."""
+        try:
+            if isinstance(error, _SIGNS_OF_DAMAGE) and (found := find_damage(self._connection)):
+                raise damaged(found) from error
+        finally:
+            self.close()
 
     @property
     def database(self) -> Transaction:
@@ -114,7 +127,7 @@ class Workspace:
             Campaign(
                 row["id"],
                 row["made_at"],
-                msgspec.json.decode(row["settings"], type=CampaignSettings),
+                decoded(row["settings"], CampaignSettings),
             )
             for row in self._all("campaigns")
         ]
@@ -130,6 +143,15 @@ class Workspace:
             if campaign.id == number:
                 return campaign
         raise UsageError(f"{self.folder} has no campaign {number}; the last is {campaigns[-1].id}")
+
+    def latest_campaign(self, task: str) -> Campaign:
+        """The latest campaign with a task of this name. Raises UsageError."""
+        for campaign in reversed(self.campaigns()):
+            if any(one.name == task for one in self.tasks(campaign)):
+                return campaign
+        raise UsageError(
+            f"no campaign of {self.folder} has a task {task!r}: `kernelmill status` lists them"
+        )
 
     def change_settings(self, campaign: Campaign, settings: CampaignSettings) -> Campaign:
         self._run("update_settings", campaign=campaign.id, settings=_json(settings))
@@ -156,7 +178,7 @@ class Workspace:
 
     def events(self, campaign: Campaign) -> list[Event]:
         rows = self._all("events", campaign=campaign.id)
-        return [msgspec.convert(dict(row), Event) for row in rows]
+        return [converted(dict(row), Event) for row in rows]
 
     # Attempts
 
