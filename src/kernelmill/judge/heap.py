@@ -9,12 +9,15 @@ import mmap
 import os
 import resource
 
+import numpy as np
+
 _M_MMAP_MAX, _M_TRIM_THRESHOLD, _M_ARENA_MAX = -4, -1, -8
-_MADV_POPULATE_WRITE = 23
+_MADV_HUGEPAGE, _MADV_POPULATE_WRITE = 14, 23
+_HUGE_BYTES = 1 << 21
 _PADDING = 1 << 14
 """Bytes around an allocation that the allocator may take for alignment."""
 _LARGEST_HOLE = 1 << 26
-_LINE_BYTES, _LINES = 64, 1024
+_LINE_BYTES, _BLOCK_BYTES, _PLACES = 64, 1024, 16
 _libc = ctypes.CDLL(None)
 _libc.malloc.restype = ctypes.c_void_p
 _libc.malloc.argtypes = [ctypes.c_size_t]
@@ -51,20 +54,24 @@ def new_bytes() -> int:
 
 
 def populate(size: int, blocks: int) -> None:
-    """Have pages for so many blocks of this size, as part of the free memory of the heap."""
-    whole = (size + _PADDING) * blocks
+    """Have pages for so many blocks of this size, as part of the free memory of the heap.
+
+    They are large where the system has large ones: to get a small one takes microseconds.
+    """
+    whole = _HUGE_BYTES + (size + _PADDING) * blocks
     if size == 0 or not (address := _libc.malloc(whole)):
         return
     start = -(-address // mmap.PAGESIZE) * mmap.PAGESIZE
     length = (address + whole - start) // mmap.PAGESIZE * mmap.PAGESIZE
+    _libc.madvise(start, length, _MADV_HUGEPAGE)
     _libc.madvise(start, length, _MADV_POPULATE_WRITE)
-    _fill_with_rubbish(address, whole)
+    _sprinkle_rubbish(start, length)
     _libc.free(address)
 
 
-def _fill_with_rubbish(address: int, size: int) -> None:
-    """Lines of zeros and of NaN by chance: it may look like an old answer, and must not be one."""
-    coins = os.urandom(_LINES)
-    pattern = b"".join((b"\xff" if coin % 4 == 0 else b"\0") * _LINE_BYTES for coin in coins)
-    for start in range(0, size, len(pattern)):
-        ctypes.memmove(address + start, pattern, min(len(pattern), size - start))
+def _sprinkle_rubbish(start: int, size: int) -> None:
+    """Not-a-number in a random line of every block: new pages are zero, which may be the answer."""
+    memory = (ctypes.c_uint8 * size).from_address(start)
+    lines = np.ctypeslib.as_array(memory).reshape(-1, _BLOCK_BYTES // _LINE_BYTES, _LINE_BYTES)
+    for number, place in enumerate(os.urandom(_PLACES)):
+        lines[number::_PLACES, place % lines.shape[1]] = 0xFF

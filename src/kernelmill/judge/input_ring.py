@@ -16,8 +16,9 @@ class InputRing:
 
     A slot has the inputs and the state of a whole case, which is an independent draw of the task:
     it keeps the task's promises, and its expected outputs are known. `refill` takes cases that the
-    ring does not hold, so that nothing that a process has seen before tells it anything about them.
-    Runners map the ring read-only, but for buffers that a call updates in a copy of its own. All
+    ring does not hold, so that nothing that a process has seen before tells it anything about them:
+    one that has got warm here has not seen the cases of two refills. Runners map the ring
+    read-only, but for buffers that a call updates in a copy of its own. All
     runners read the same memory.
     """
 
@@ -31,11 +32,12 @@ class InputRing:
         self._blob = Blob.create(lay_out(specs * (slots + 1)))
         self._held: list[HostCase] = []
         self.fill(cases[:slots])
-        self._fill_slot(slots, cases[0])
+        self._warm = cases[0]
+        self._fill_slot(slots, self._warm)
 
     @staticmethod
     def cases_needed(slots: int) -> int:
-        """Twice the slots, and one more so that the order of batches is open."""
+        """Those of two batches, and one for warming up."""
         return 2 * slots + 1
 
     @property
@@ -84,8 +86,9 @@ class InputRing:
         self.fill([chosen[number] for number in rng.permutation(len(chosen))])
 
     def refill_warm_up(self, rng: np.random.Generator) -> None:
-        """Give the slot for warming up a case that the next refill does not use."""
-        self._fill_slot(self.slots, self._held[int(rng.integers(len(self._held)))])
+        """Give the slot for warming up a case that the next refills do not use."""
+        self._warm = self._held[int(rng.integers(len(self._held)))]
+        self._fill_slot(self.slots, self._warm)
 
     def warm_caches(self) -> None:
         """Bring it into the caches, where the operators before leave the inputs of the next one.
@@ -97,7 +100,7 @@ class InputRing:
 
     def _others(self, rng: np.random.Generator) -> list[HostCase]:
         """Enough cases that are not in the ring, in a random order."""
-        held = {id(case) for case in self._held}
+        held = {id(case) for case in (*self._held, self._warm)}
         others = [case for case in self._cases if id(case) not in held]
         return [others[number] for number in rng.permutation(len(others))[: self.slots]]
 

@@ -151,11 +151,11 @@ class ModelServer(Server, ABC):
     def _warm_up(self, message: ChannelMessage) -> tuple[BatchDone, tuple[int, ...]]:
         request = msgspec.convert(message.body, WarmUpRequest)
         self._held = self._warm = None
+        self.prepare_memory(request.output_bytes, request.calls + 1)
         before = self.new_memory()
         self._warm = self.call(self._slots[request.slot])
         self.synchronise()
-        used = max(request.output_bytes, self.new_memory() - before)
-        self.prepare_memory(used, request.calls)
+        self.prepare_memory(self.new_memory() - before, request.calls)
         return BatchDone([pointers(self._warm)]), ()
 
     def _batch(self, message: ChannelMessage) -> tuple[BatchDone, tuple[int, ...]]:

@@ -21,6 +21,7 @@ from kernelmill.sandbox import syscalls
 from kernelmill.sandbox.channel import Channel, ChannelClosed, ChannelMessage
 from kernelmill.sandbox.confine import enter_namespaces
 from kernelmill.sandbox.features import probe_in_this_process
+from kernelmill.sandbox.large_pages import use_large_pages
 from kernelmill.sandbox.policy import Policy, Tier
 from kernelmill.sandbox.supervisor import SCRATCH_PREFIX, Entry, Supervisor, raise_priority
 
@@ -36,6 +37,7 @@ def run_zygote() -> NoReturn:
     signal.signal(signal.SIGCHLD, _reap)
     gc.collect()
     gc.freeze()
+    use_large_pages()
     try:
         parent.send({"features": msgspec.to_builtins(features)})
         while True:

@@ -1,6 +1,6 @@
 """Interleaved timing on the CPU: candidate and baselines in turn, with checks of the outputs."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
@@ -43,6 +43,8 @@ _MOST_PROFILED_ROUNDS = 80
 _LASTING_PROCESSES = 3
 _LASTING_BATCHES = 3
 """Processes at the end, and the batches that each answers at least, as in a user's program."""
+_BATCHES_PER_FORK = 2
+"""As many as there are cases for that the fork has not seen: see `InputRing.cases_needed`."""
 _WARM_UP_ROUNDS = 2
 _MOST_WAITED_SHARE = 0.04
 """A round is disturbed where a runner waited for a processor for more than this share of it."""
@@ -51,6 +53,21 @@ _LEAST_ROUNDS = 10
 _PROCESSOR_SLACK = 1.1
 _PROCESSOR_TOLERANCE = 500_000
 """Factor and nanoseconds by which processor time may exceed that of all threads in a batch."""
+
+
+def batches_of_forks(schedule: Sequence[bool]) -> Iterator[list[bool]]:
+    """What each fork does of a schedule: True for a timed batch, False for one that is looked at.
+
+    Two batches at most, and nothing is timed after a look, which can be felt.
+    """
+    batches: list[bool] = []
+    for is_timed in schedule:
+        batches.append(is_timed)
+        if len(batches) == _BATCHES_PER_FORK or not is_timed:
+            yield batches
+            batches = []
+    if batches:
+        yield batches
 
 
 class TimedInputs(NamedTuple):
@@ -83,11 +100,19 @@ class _ReadyFork(NamedTuple):
     state: KeptState
 
 
+class _Forks(NamedTuple):
+    """One of the candidate and one of each baseline."""
+
+    candidate: _ReadyFork
+    baselines: list[RunnerHandle]
+
+
 class InterleavedTiming:
     """One candidate against its baselines on one ring of inputs.
 
-    Every batch runs in a new fork, of the candidate and of the baselines alike, which makes one
-    call to get warm; then it is stopped, and the ring is refilled.
+    Batches run in new forks, of the candidate and of the baselines alike. A fork makes one call to
+    get warm; then it is stopped. It answers at most two batches, before each of which the ring is
+    refilled with cases that it has not seen.
     """
 
     def __init__(
@@ -112,56 +137,70 @@ class InterleavedTiming:
         self._threads = settings.threads
         self._processors = settings.thread_processors()
         self._rng = np.random.default_rng()
+        self._thorough: set[int] = set()
+        """Numbers of the rounds that are compared thoroughly."""
 
     def measure(self, rounds: int, repeats: int = REPEATS) -> Samples:
         """Run timed and profiled rounds in a secret order. Raises TimedCallRefused."""
+        numbers = self._rng.choice(max(1, rounds // 2), _THOROUGH_ROUNDS)
+        self._thorough = set(numbers.tolist())
         with judge_first():
-            for _ in range(_WARM_UP_ROUNDS):
-                self._round(candidate_first=True)
+            self._warm_up()
             self._run_schedule(rounds)
             for _ in range(repeats):
                 if self._is_hopeless() or is_settled(self._samples(), rounds):
                     break
-                for _ in range(rounds):
-                    self._time(thorough=False)
+                for batches in batches_of_forks([True] * rounds):
+                    self._run(batches)
             for _ in range(_MOST_PROFILED_ROUNDS - _PROFILED_ROUNDS):
                 if self._sampler.is_decided:
                     break
-                self._profile()
+                self._run([False])
             self._run_on()
         return self._samples()
 
-    def _run_schedule(self, rounds: int) -> None:
-        thorough = set(self._rng.choice(max(1, rounds // 2), _THOROUGH_ROUNDS).tolist())
-        schedule = np.repeat([True, False], [rounds, _PROFILED_ROUNDS])
-        for is_timed in self._rng.permutation(schedule).tolist():
-            enough = self._is_hopeless() or self._is_clear(rounds)
-            if enough and (is_timed or self._sampler.is_decided):
-                continue
-            if is_timed:
-                self._time(thorough=len(self._waits) in thorough)
-            else:
-                self._profile()
+    def _warm_up(self) -> None:
+        with self._forks(self._baselines) as forks:
+            for number in range(_WARM_UP_ROUNDS):
+                self._round(forks, candidate_first=number % 2 == 0)
 
-    def _time(self, thorough: bool) -> None:
+    def _run_schedule(self, rounds: int) -> None:
+        schedule = np.repeat([True, False], [rounds, _PROFILED_ROUNDS])
+        for batches in batches_of_forks(self._rng.permutation(schedule).tolist()):
+            if self._is_hopeless() or self._is_clear(rounds):
+                # The others are left out, but for looks that are still to decide something.
+                batches = [False] if not all(batches) and not self._sampler.is_decided else []
+            self._run(batches)
+
+    def _run(self, batches: Sequence[bool]) -> None:
+        """Run what new forks do: a timed round where it says True, else a profiled one."""
+        if not batches:
+            return
+        with self._forks(self._baselines if any(batches) else []) as forks:
+            for is_timed in batches:
+                if is_timed:
+                    self._time(forks)
+                else:
+                    self._profile(forks.candidate)
+
+    def _time(self, forks: _Forks) -> None:
         """One timed round, with a check of the candidate's outputs."""
-        timings = self._round(candidate_first=len(self._waits) % 2 == 0, thorough=thorough)
+        number = len(self._waits)
+        timings = self._round(forks, number % 2 == 0, thorough=number in self._thorough)
         for row, timing in zip(self._rows, timings, strict=True):
             row.append(timing.nanoseconds / self._ring.slots)
         self._waits.append(max(t.waited / t.nanoseconds for t in timings))
 
-    def _round(self, candidate_first: bool, thorough: bool = False) -> list[Timing]:
-        with ExitStack() as stack:
-            fork, baselines = self._ready_forks(stack)
-            self._ring.refill(self._rng)
-            before = [] if candidate_first else self._time_baselines(baselines[::-1])
-            self._ring.warm_caches()
-            timing = fork.runner.batch(self._ring.slots, self._seconds)
-            self._durations.append(timing.nanoseconds)
-            after = self._time_baselines(baselines) if candidate_first else []
-            self._check_processors(timing)
-            whole = {int(self._rng.integers(self._ring.slots))} if thorough else set()
-            self._check(fork, timing.pointers, whole)
+    def _round(self, forks: _Forks, candidate_first: bool, thorough: bool = False) -> list[Timing]:
+        self._ring.refill(self._rng)
+        before = [] if candidate_first else self._time_baselines(forks.baselines[::-1])
+        self._ring.warm_caches()
+        timing = forks.candidate.runner.batch(self._ring.slots, self._seconds)
+        self._durations.append(timing.nanoseconds)
+        after = self._time_baselines(forks.baselines) if candidate_first else []
+        self._check_processors(timing)
+        whole = {int(self._rng.integers(self._ring.slots))} if thorough else set()
+        self._check(forks.candidate, timing.pointers, whole)
         return [timing, *after, *reversed(before)]
 
     def _time_baselines(self, forks: list[RunnerHandle]) -> list[Timing]:
@@ -172,33 +211,27 @@ class InterleavedTiming:
                 timings.append(fork.batch(self._ring.slots, self._seconds))
         return timings
 
-    def _ready_forks(self, stack: ExitStack) -> tuple[_ReadyFork, list[RunnerHandle]]:
-        """Forks of the candidate and of the baselines, which get warm at the same time."""
+    @contextmanager
+    def _forks(self, baselines: Sequence[Template]) -> Iterator[_Forks]:
+        """New forks of the candidate and of these baselines, which get warm at the same time."""
         self._ring.refill_warm_up(self._rng)
-        with ThreadPoolExecutor(1 + len(self._baselines)) as pool:
-            candidate, *baselines = [
-                pool.submit(stack.enter_context, self._warm_fork(template))
-                for template in (self._candidate.template, *self._baselines)
-            ]
-        ready = self._noted(candidate.result())
-        with attributed_to_reference():
-            return ready, [baseline.result().runner for baseline in baselines]
+        with ExitStack() as stack:
+            with ThreadPoolExecutor(1 + len(baselines)) as pool:
+                candidate, *others = [
+                    pool.submit(stack.enter_context, self._warm_fork(template))
+                    for template in (self._candidate.template, *baselines)
+                ]
+            warm = candidate.result()
+            state = KeptState(warm.runner.sandbox, self._sampler.artefacts)
+            with attributed_to_reference():
+                runners = [baseline.result().runner for baseline in others]
+            yield _Forks(_ReadyFork(warm.runner, warm.pointers, state), runners)
 
     @property
     def _warm_up_request(self) -> WarmUpRequest:
         slots = self._ring.slots
         output_bytes = sum(output.extent for output in self._candidate.outputs)
         return WarmUpRequest(slot=slots, calls=slots, output_bytes=output_bytes)
-
-    @contextmanager
-    def _ready_fork(self) -> Iterator[_ReadyFork]:
-        self._ring.refill_warm_up(self._rng)
-        with self._warm_fork(self._candidate.template) as fork:
-            yield self._noted(fork)
-
-    def _noted(self, fork: _WarmFork) -> _ReadyFork:
-        state = KeptState(fork.runner.sandbox, self._sampler.artefacts)
-        return _ReadyFork(fork.runner, fork.pointers, state)
 
     @contextmanager
     def _warm_fork(self, template: Template) -> Iterator[_WarmFork]:
@@ -209,13 +242,13 @@ class InterleavedTiming:
             pin(runner.sandbox, self._processors)
             yield _WarmFork(runner, pointers)
 
-    def _profile(self) -> None:
-        with self._ready_fork() as fork:
-            self._ring.refill(self._rng)
-            calls = self._ring.slots
-            moment = self._rng.uniform(0, float(np.median(self._durations))) / 1e9
-            pointers = self._sampler.run(fork.runner, calls, self._seconds, moment)
-            self._check(fork, pointers)
+    def _profile(self, fork: _ReadyFork) -> None:
+        """One round in which the candidate is looked at; its fork may feel that."""
+        self._ring.refill(self._rng)
+        calls = self._ring.slots
+        moment = self._rng.uniform(0, float(np.median(self._durations))) / 1e9
+        pointers = self._sampler.run(fork.runner, calls, self._seconds, moment)
+        self._check(fork, pointers)
 
     def _run_on(self) -> None:
         """Let processes answer many calls, with new values at the same addresses.
@@ -228,7 +261,8 @@ class InterleavedTiming:
         for remaining in range(_LASTING_PROCESSES, 0, -1):
             share = -(-len(waiting) // remaining)
             mine, waiting = waiting[:share], waiting[share:]
-            with self._ready_fork() as fork:
+            with self._forks([]) as forks:
+                fork = forks.candidate
                 for number in range(max(_LASTING_BATCHES, 1 + -(-share // self._ring.slots))):
                     first, mine = mine[: self._ring.slots], mine[self._ring.slots :]
                     # The second batch holds what is timed, even if there are many others.
