@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from kernelmill.sandbox.channel import Channel, ChannelMessage, close_files
+from kernelmill.sandbox.large_pages import use_large_pages
 
 Command = Callable[[ChannelMessage], tuple[Any, tuple[int, ...]]]
 """Handles a request; returns the answer and the open files to send with it."""
@@ -52,6 +53,7 @@ def serve_forks(channel: Channel, run: Callable[[Channel], None]) -> None:
         os.dup2(nothing, number)
     os.close(nothing)
     gc.freeze()
+    use_large_pages()
     channel.send(msgspec.to_builtins(Done()))
     while True:
         message = channel.receive()
