@@ -1,7 +1,7 @@
 """Layout of tensors in a file, and the structure of values that contain them. No framework."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -61,6 +61,13 @@ class Layout(msgspec.Struct, frozen=True):
 
     tensors: tuple[Tensor, ...]
     bytes: int
+
+    def gaps(self) -> Iterator[slice]:
+        """Where bytes behind a tensor belong to none."""
+        ends = [*(tensor.offset for tensor in self.tensors[1:]), self.bytes]
+        for tensor, end in zip(self.tensors, ends, strict=False):
+            if tensor.offset + tensor.bytes < end:
+                yield slice(tensor.offset + tensor.bytes, end)
 
 
 class Node(msgspec.Struct, frozen=True, omit_defaults=True):

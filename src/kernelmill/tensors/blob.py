@@ -43,10 +43,15 @@ class Blob:
 
     @classmethod
     def create(cls, layout: Layout) -> "Blob":
-        """A new file that only this mapping can write; other holders of the file may read it."""
+        """A new file that only this mapping can write; other holders of the file may read it.
+
+        Between its tensors is rubbish.
+        """
         file = os.memfd_create(FILE_NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(file, layout.bytes)
         blob = cls(file, layout, writable=True)
+        for gap in layout.gaps():
+            blob._map[gap] = os.urandom(gap.stop - gap.start)
         seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | _SEAL_FUTURE_WRITE
         fcntl.fcntl(file, fcntl.F_ADD_SEALS, seals)
         return blob

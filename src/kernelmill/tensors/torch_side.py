@@ -44,7 +44,10 @@ def restore_value(node: Node, tensors: Sequence[torch.Tensor]) -> Any:
 
 
 def write(tensors: Sequence[torch.Tensor]) -> WrittenTensors:
-    """Write tensors into a new memory file, and leave no writable mapping of it."""
+    """Write tensors into a new memory file, and leave no writable mapping of it.
+
+    Behind each of them is rubbish, as behind any tensor of a program.
+    """
     layout = lay_out([(dtype_name(t.dtype), tuple(t.shape)) for t in tensors])
     file = os.memfd_create(FILE_NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.ftruncate(file, layout.bytes)
@@ -54,6 +57,8 @@ def write(tensors: Sequence[torch.Tensor]) -> WrittenTensors:
             if place.count:
                 raw = source.detach().contiguous().view(-1).view(torch.uint8).numpy()
                 memory[place.offset : place.offset + place.bytes] = raw.data
+        for gap in layout.gaps():
+            memory[gap] = os.urandom(gap.stop - gap.start)
     return WrittenTensors(file, layout)
 
 

@@ -42,6 +42,8 @@ _MOST_SLOTS = 8
 _MOST_CALLS = 10
 _ENOUGH_NANOSECONDS = 50_000_000
 """Calls and time by which it is known how long eager takes."""
+_MANY_THREADS = 65
+"""As many as a larger machine has, in some of the trials."""
 _MOST_TIMED_BYTES = 1 << 30
 """Memory of the ring of timed inputs and of the cases that fill it."""
 _RUNNER_PRIVATE_BYTES = 128 << 20
@@ -108,7 +110,7 @@ class CpuHarness(Harness[CandidateTemplate]):
         """Run all trials in one process, as a user's program would, with several numbers of
         threads, which are a user's choice."""
         own, seconds = self._settings.threads, self._settings.seconds
-        numbers = cycle((own, 1 if own > 1 else 2, own, own + 1))
+        numbers = cycle((own, 1 if own > 1 else 2, own, _MANY_THREADS))
 
         def run(case: HostCase) -> TrialResult:
             threads = next(numbers)
