@@ -14,12 +14,12 @@ from kernelmill.tasks.module import tensors_in
 from kernelmill.tensors.torch_side import dtype_name
 
 ILL_CONDITIONED = frozenset(
-    {"shifted", "hollow", "regimes", "clustered", "impulse", "ties", "skewed", "extreme"}
+    {"shifted", "hollow", "regimes", "clustered", "impulse", "ties", "alike", "skewed", "extreme"}
 )
-"""Distributions with distant means and with constant, empty or unbalanced rows, in which
-differences cancel: the mean of a constant row that is off by one unit in the last place is a large
-number once it is divided by the row's deviation. A reference that happens to be exact there does
-not bind a kernel to that."""
+"""Distributions with distant means, with constant, empty or unbalanced rows and with tensors that
+are alike, in which differences cancel: the mean of a constant row that is off by one unit in the
+last place is a large number once it is divided by the row's deviation. A reference that happens to
+be exact there does not bind a kernel to that."""
 _WITHOUT_EQUAL_TERMS = frozenset({"shifted"})
 
 _QUANTILE = 0.99

@@ -14,9 +14,10 @@ from kernelmill.tasks.promises import Promises, restore
 BASIC = ("plain", "symmetric", "heavy", "large", "shifted", "hollow")
 """The file's own inputs, random signs, heavy tails, large magnitudes, a shifted mean, and a range
 of zeros. The reference stays finite under them."""
-STRUCTURES = ("regimes", "clustered", "impulse", "ties", "skewed")
+STRUCTURES = ("regimes", "clustered", "impulse", "ties", "alike", "skewed")
 """Structures that a kernel might rely on without a promise: the same magnitude everywhere, maxima
-that are spread out, information everywhere, distinct values, and balanced indices."""
+that are spread out, information everywhere, distinct values, tensors that have nothing to do with
+each other, and balanced indices."""
 EXTREMES = tuple(f"extreme-{decades}" for decades in (30, 18, 9, 4))
 """Magnitudes of up to so many decades; the largest that the reference bears is used."""
 _LIMIT = "limit"
@@ -28,6 +29,8 @@ SPECIALS = ("nan", "infinite", "denormal")
 
 _SHIFT = 20.0
 _LARGE = 32.0
+_NEAR = 1e-3
+"""Relative distance of tensors that are alike."""
 _SHARE = 0.25
 """Share of the first dimension that is hollow, and of the others that a cluster takes."""
 _UNTOUCHABLE = frozenset({"discrete", "prefix"})
@@ -65,6 +68,8 @@ class InputDistribution:
         share = 1.0 if self._name == _LIMIT else self._uniform()
         self._decades = _LEAST_EXTREME + share * (most - _LEAST_EXTREME)
         self._seen = 0
+        self._earlier: list[torch.Tensor] = []
+        """Tensors that later ones may be alike."""
 
     def apply(self, value: Any) -> Any:
         """The inputs, or a part of them; tensors are met in the order of their promises."""
@@ -102,6 +107,7 @@ class InputDistribution:
             "clustered": self._clustered,
             "impulse": self._impulse,
             "ties": self._tied,
+            "alike": self._alike,
             "extreme": lambda value: value * self._factor(value),
             _LIMIT: lambda value: value * self._factor(value),
         }
@@ -199,6 +205,20 @@ class InputDistribution:
             if number % 4 == 3:
                 block.fill_(grid * (1 + self._below(4)))
         return value
+
+    def _alike(self, value: torch.Tensor) -> torch.Tensor:
+        """Rows near those of an earlier tensor, if any: their differences cancel."""
+        length = value.shape[-1:]
+        earlier = [t for t in self._earlier if (t.shape[-1:], t.dtype) == (length, value.dtype)]
+        self._earlier.append(value)
+        if not earlier or not length:
+            return value
+        rows = earlier[0].reshape(-1, *length)
+        count = value.numel() // value.shape[-1]
+        same = torch.arange(count, device=rows.device)
+        drawn = torch.randint(rows.shape[0], (count,), **self._drawn)
+        near = rows[same if earlier[0].shape == value.shape else drawn].view_as(value)
+        return near * (1 + _NEAR * self._normal(value)).to(value.dtype)
 
     def _factor(self, like: torch.Tensor) -> float:
         """A power of two, so that rounding stays what it is."""
