@@ -188,6 +188,26 @@ def test_a_part_of_a_view_keeps_the_axes_of_its_type(
 
 
 @pytest.mark.parametrize(
+    ("name", "order"),
+    [
+        ("transpose_2d_with_last_axis_float", "1, 0"),
+        ("vtranspose_3d_with_last_axis_half", "2, 1, 0"),
+        ("transpose_3d_without_last_axis_float", "1, 0, 2"),
+    ],
+)
+def test_a_transpose_turns_the_axes_that_its_name_says(name: str, order: str) -> None:
+    call = write_call(name, [Value("a", "View"), Value("b", "View"), Value("room", "View")])
+    assert call == f"transpose(core, &a, &b, (int[]){{{order}}})"
+
+
+@pytest.mark.parametrize(("letters", "axes"), [("ar", 2), ("ra0a1", 1), ("ara", 2), ("aar", 4)])
+def test_a_reduction_folds_the_axes_that_its_name_says(letters: str, axes: int) -> None:
+    operands = [Value("a", "View"), Value("b", "View"), Value("start", "float")]
+    call = write_call(f"reduce_sum_{letters}_float", operands)
+    assert call == f"reduce(core, ADD, {axes}u, &a, &b, REAL(start))"
+
+
+@pytest.mark.parametrize(
     ("text", "code"),
     [
         ("s0 * 64 + s1", "((a * 64) + b)"),

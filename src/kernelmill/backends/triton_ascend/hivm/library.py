@@ -82,8 +82,8 @@ def _register(pattern: str) -> Callable[[CallWriter], CallWriter]:
 
 
 def _axes(letters: str) -> int:
-    """The bits of reduced axes: r in `ar` or `ara`."""
-    return sum(1 << axis for axis, letter in enumerate(letters) if letter == "r")
+    """The bits of reduced axes: r in `ar`, `ara` or `ra0a1`."""
+    return sum(1 << axis for axis, letter in enumerate(re.sub(r"\d", "", letters)) if letter == "r")
 
 
 @_register(r"load_gm_to_ubuf_\dd_TYPE")
@@ -142,7 +142,7 @@ def _broadcast(_: re.Match[str], operands: Sequence[Value]) -> str:
     return f"broadcast(core, {source.operand}, {target.view})"
 
 
-@_register(rf"(?:enablevc_)?reduce_({'|'.join(_REDUCTIONS)})_([ar]+)\d?_TYPE")
+@_register(rf"(?:enablevcg?_)?reduce_({'|'.join(_REDUCTIONS)})_((?:[ar]\d?)+)_TYPE")
 def _reduce(found: re.Match[str], operands: Sequence[Value]) -> str:
     source, target, start = operands[0], operands[1], operands[-1]
     op, axes = _REDUCTIONS[found[1]], _axes(found[2])
@@ -170,10 +170,12 @@ def _arange(_: re.Match[str], operands: Sequence[Value]) -> str:
     return f"count_up(core, {target.view}, {start.name}, (int64_t[]){{{numbers}}})"
 
 
-@_register(r"v?transpose_2d_TYPE")
-def _transpose(_: re.Match[str], operands: Sequence[Value]) -> str:
+@_register(r"v?transpose_(2d(?:_with_last_axis)?|3d_with(?:out)?_last_axis)_TYPE")
+def _transpose(found: re.Match[str], operands: Sequence[Value]) -> str:
     source, target = operands[:2]
-    return f"transpose(core, {source.view}, {target.view}, (int[]){{1, 0}})"
+    axes = {"2d": "1, 0", "3d_with": "2, 1, 0", "3d_without": "1, 0, 2"}
+    order = axes[found[1].removesuffix("_last_axis").replace("2d_with", "2d")]
+    return f"transpose(core, {source.view}, {target.view}, (int[]){{{order}}})"
 
 
 @_register(r"v?gather_1d_TYPE(?:_TYPE)?")
