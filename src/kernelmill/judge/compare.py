@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from kernelmill.records.tensors import EPSILON, LARGEST, is_floating, widen
+from kernelmill.records.tensors import EPSILON, HALF_TYPES, LARGEST, is_floating, widen
 
 _CHUNK = 1 << 14
 """Elements compared at a time, few enough for their intermediate results to stay in a cache."""
@@ -32,6 +32,9 @@ and must not fit in the budget of any plain sum."""
 _CAP_DEVIATIONS = 5
 _ROUNDINGS = 4
 """Roundings of the inputs whose effect on an output is accepted."""
+_HALF_TOLERANCE = 2.0
+"""Error budget of half types, as a multiple of the reference's own error: that is the rounding of
+the result, for kernels compute in float32 as PyTorch's do."""
 _UNUSUAL_ROW = 4
 """Sums of one row may be this many times as large as those of most."""
 
@@ -114,6 +117,9 @@ class Conditioning(msgspec.Struct, frozen=True):
     equal_terms: bool = False
     """Whether many terms of a sum may be equal: their roundings all go in the same direction."""
 
+    def scaled(self, factor: float) -> "Conditioning":
+        return Conditioning(self.rms * factor, self.high * factor, self.equal_terms)
+
 
 WELL_CONDITIONED = Conditioning()
 
@@ -139,9 +145,14 @@ def derive_budget(
 
     A plain sum of `longest` numbers fits in it as well: eager may add in blocks or in double, which
     no kernel has to. So does what a few roundings of the inputs would do to the output, or as many
-    as such a sum has.
+    as such a sum has. Between inputs and outputs of half types, these are sums and roundings in
+    float32.
     """
     epsilon = EPSILON[dtype]
+    inner = epsilon
+    if dtype in HALF_TYPES:
+        tolerance, inner = min(tolerance, _HALF_TOLERANCE), EPSILON["float32"]
+        conditioning = conditioning.scaled(inner / epsilon)
     floor = 0.5 * epsilon * own.scale
     terms = min(longest, _LONGEST_PLAIN_SUM)
     sums = max(1, own.elements // terms)
@@ -150,11 +161,11 @@ def derive_budget(
     roundings = max(_ROUNDINGS, likely * deviations)
     if conditioning.equal_terms:
         deviations *= math.sqrt(terms)
-    cap = _CAP_DEVIATIONS * deviations * epsilon
+    cap = _CAP_DEVIATIONS * deviations * inner
     return ErrorBudget(
         norm=max(
             tolerance * max(own.rms, floor),
-            likely * deviations * epsilon * own.scale,
+            likely * deviations * inner * own.scale,
             roundings * conditioning.rms,
         ),
         absolute=max(

@@ -11,9 +11,9 @@ import torch
 
 from kernelmill.tasks.promises import Promises, restore
 
-BASIC = ("plain", "symmetric", "heavy", "large", "shifted", "hollow")
-"""The file's own inputs, random signs, heavy tails, large magnitudes, a shifted mean, and a range
-of zeros. The reference stays finite under them."""
+BASIC = ("plain", "symmetric", "heavy", "large", "small", "shifted", "hollow")
+"""The file's own inputs, random signs, heavy tails, large and small magnitudes, a shifted mean, and
+a range of zeros. The reference stays finite under them."""
 STRUCTURES = ("regimes", "clustered", "impulse", "ties", "alike", "skewed")
 """Structures that a kernel might rely on without a promise: the same magnitude everywhere, maxima
 that are spread out, information everywhere, distinct values, tensors that have nothing to do with
@@ -29,6 +29,7 @@ SPECIALS = ("nan", "infinite", "denormal")
 
 _SHIFT = 20.0
 _LARGE = 32.0
+_SMALL_DECADES = (3.0, 12.0)
 _NEAR = 1e-3
 """Relative distance of tensors that are alike."""
 _SHARE = 0.25
@@ -67,6 +68,9 @@ class InputDistribution:
         most = int(self._strength) if self._name in ("extreme", _LIMIT) else _LEAST_EXTREME
         share = 1.0 if self._name == _LIMIT else self._uniform()
         self._decades = _LEAST_EXTREME + share * (most - _LEAST_EXTREME)
+        least, furthest = _SMALL_DECADES
+        self._halvings = int(math.log2(10) * (least + self._place * (furthest - least)))
+        """By how many powers of two small inputs are smaller."""
         self._seen = 0
         self._earlier: list[torch.Tensor] = []
         """Tensors that later ones may be alike."""
@@ -101,6 +105,7 @@ class InputDistribution:
             "symmetric": lambda value: self._signs(value).mul_(value),
             "heavy": self._heavy,
             "large": lambda value: value * _LARGE,
+            "small": lambda value: value * 2.0 ** -min(self._halvings, _most_halvings(value)),
             "shifted": lambda value: value + _SHIFT,
             "hollow": self._hollowed,
             "regimes": self._in_regimes,
@@ -148,10 +153,12 @@ class InputDistribution:
         return value
 
     def _in_regimes(self, value: torch.Tensor) -> torch.Tensor:
-        """Blocks of the first dimension with a mean and a magnitude of their own, in every input
-        another: gates that are open or shut, histories that stay or vanish, constant rows."""
+        """Parts of the first dimension with a mean and a magnitude of their own, in every input
+        another: gates that are open or shut, histories that stay or vanish, constant rows. They are
+        blocks, or every eighth row."""
         value = value.clone()
-        for block in _blocks(value):
+        strewn = value.dim() > 1 and self._uniform() < 0.5
+        for block in _strewn(value) if strewn else _blocks(value):
             match self._below(_REGIMES):
                 case 0 | 1:
                     block.add_(_SHIFT)
@@ -297,9 +304,19 @@ class InputDistribution:
         return rows.view_as(value)
 
 
+def _strewn(value: torch.Tensor) -> list[torch.Tensor]:
+    """Views of every eighth part of the first dimension."""
+    return [value[first::_REGIMES] for first in range(min(_REGIMES, value.shape[0]))]
+
+
 def _blocks(value: torch.Tensor) -> list[torch.Tensor]:
     """Views of up to eight parts of the first dimension; a vector is one part."""
     return list(value.chunk(_REGIMES)) if value.dim() > 1 else [value]
+
+
+def _most_halvings(value: torch.Tensor) -> int:
+    """Those after which squares are no denormals."""
+    return int(-math.log2(torch.finfo(value.dtype).tiny)) // 2
 
 
 def _stretches(value: torch.Tensor) -> list[torch.Tensor]:
