@@ -22,6 +22,11 @@ OWN = ("own", "own")
 """Inputs and parameters as the file draws them."""
 
 
+_TRAINED_FOR = "num_batches_tracked"
+"""A whole number that normalisation keeps, and that few models compute with."""
+_MOST_STEPS = 1 << 20
+
+
 class UnusableTask(Exception):
     """A task cannot be used; the message tells its author why."""
 
@@ -263,7 +268,10 @@ def randomise_state(model: nn.Module, generator: torch.Generator) -> None:
     with torch.no_grad():
         for parameter in model.parameters():
             perturb(parameter, generator)
-        for buffer in model.buffers():
+        for name, buffer in model.named_buffers():
+            if name.endswith(_TRAINED_FOR) and buffer.dim() == 0:
+                steps = torch.randint(_MOST_STEPS, (), generator=generator, device=generator.device)
+                buffer.copy_(steps)
             # A buffer with varying values is a table (mask, rotary angles): part of the function.
             if buffer.is_floating_point() and buffer.numel() and _constant(buffer):
                 positive = bool((buffer > 0).all())

@@ -42,7 +42,8 @@ _COMPILER_VARIABLE = "CXX"
 _FLAGS = (
     "-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-shared", "-fvisibility=default",
     "-fno-optimize-sibling-calls", "-fno-jump-tables", "-Wl,-z,relro,-z,now,-z,text",
-    "-fdiagnostics-color=never", "-fmax-errors=5", "-w",
+    "-fdiagnostics-color=never", "-fmax-errors=5", "-w", "-U__DATE__", "-U__TIME__",
+    "-U__TIMESTAMP__",
 )  # fmt: skip
 _FRAMEWORK_LIBRARIES = ("-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python")
 _SOURCE_SUFFIXES = (".cpp", ".cc", ".cxx")

@@ -54,6 +54,10 @@ _TOKEN_RULES = (
               r"\(\s*(?:\w+\s*::\s*)*[*&]\s*(?:\w+\s*)?\)\s*\((?!\s*\*)|\badd_pointer\w*"
               r"|\bdecltype\s*\(\s*&(?!\s*(?:std\s*::\s*)?free\b)",
               "call functions by name; use templates or lambdas to choose between your own"),
+    TokenRule("built-where",
+              r"\b(?:__DATE__|__TIME__|__TIMESTAMP__|__(?:BASE_)?FILE(?:_NAME)?__|__has_include\w*"
+              r"|__has_embed|__builtin_(?:FILE|LINE|FUNCTION|source_location)|source_location)\b",
+              "compute the same wherever and whenever it is built"),
     TokenRule("clock",
               r"\b\w*rdtscp?\w*|\b\w*rdpmc\w*|\bclock_gettime\b|\bstd\s*::\s*chrono\b"
               r"|\bgettimeofday\b|\bomp_get_wtime\b|\bomp_get_wtick\b", "a kernel needs no clock"),
@@ -67,7 +71,9 @@ _TOKEN_RULES = (
               "call functions by their own names"),
     TokenRule("run-time-name",
               r"\b(?:(?:__builtin_)?GOMP_\w+|__kmpc_\w+|__cxa_\w+|_Unwind_\w+|__dso_handle|__bss_start"
-              r"|_edata|_DYNAMIC|_GLOBAL_OFFSET_TABLE_|__TMC_END__|__builtin_thread_pointer)\b",
+              r"|_edata|_DYNAMIC|_GLOBAL_OFFSET_TABLE_|__TMC_END__|__builtin_thread_pointer"
+              r"|__builtin_(?:eh_return\w*|unwind_init|setjmp|longjmp|apply\w*|return(?:_address)?"
+              r"|frame_address|\w+_return_addr|call_with_static_chain))\b",
               "leave the names of the compiler's run time to the compiler: use #pragma omp, throw "
               "and catch"),
     TokenRule("vendor-library",

@@ -3,6 +3,7 @@
 import functools
 import importlib.util
 import os
+import re
 from pathlib import Path
 
 import msgspec
@@ -34,8 +35,12 @@ class InlineExtension(msgspec.Struct):
         return "\n".join(["#include <torch/extension.h>", *parts])
 
 
+_LOADED_INLINE = re.compile(r"^[^#\n]*\bload_inline\b", re.MULTILINE)
+"""Outside of comments."""
+
+
 def is_inline(candidate: Candidate) -> bool:
-    return "load_inline" in candidate.files[MODEL_FILE]
+    return _LOADED_INLINE.search(candidate.files[MODEL_FILE]) is not None
 
 
 def read_inline_extension(

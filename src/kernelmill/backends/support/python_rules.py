@@ -6,6 +6,7 @@ sandbox, and is judged and profiled from outside.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -75,7 +76,7 @@ _ATTRIBUTES = frozenset(
     elementwise_affine embedding_dim eps groups hidden_size in_channels in_features is_contiguous
     itemsize kernel_size layout mT momentum name nbytes ndim normalized_shape num_embeddings
     num_features num_groups num_heads out_channels out_features output_padding padding parent
-    requires_grad restype running_mean running_var shape stride weight""".split()
+    restype running_mean running_var shape stride weight""".split()
 )
 _LIBRARY_LOADS = frozenset(
     f"ctypes.CDLL({argument})"
@@ -89,6 +90,10 @@ _DECORATORS = frozenset(
 _BASES = frozenset("nn.Module torch.nn.Module ctypes.Structure".split())
 _SIGNATURE = frozenset({"argtypes", "restype"})
 """What may be said of a library's function."""
+_MODES = frozenset("grad grad_fn is_leaf requires_grad training".split())
+"""How a program uses a model, which changes no result of most."""
+_ENCODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+"""A declaration that counts in the first two lines."""
 _IN_THE_KERNEL = "compute it in the kernel"
 _PLAINLY = "model.py allocates outputs and calls the kernel: write it plainly"
 
@@ -119,6 +124,11 @@ class PythonRules:
         self._expressions = expressions
 
     def check(self, source: str, file: str) -> list[RuleFinding]:
+        for line in source.splitlines()[:2]:
+            found = _ENCODING.match(line)
+            if found and found[1].lower() not in ("utf-8", "utf8"):
+                instead = "write UTF-8: what is imported must be what is read here"
+                return [RuleFinding("encoding", file, f"is said to be {found[1]}", instead)]
         try:
             tree = parse_python(source)
             checker = _Checker(tree, file, self._extra_imports, self._language, self._expressions)
@@ -176,6 +186,7 @@ class _Checker:
         ]
         self._loading = {id(inner) for function in loads for inner in ast.walk(function)}
         """What names the function that loads a library, where it is called."""
+        self._paths = _library_paths(tree)
         constructors = constructing_functions(tree)
         self._constructors = {id(inner) for f in constructors for inner in ast.walk(f)}
 
@@ -309,6 +320,9 @@ class _Checker:
             hidden = node.id.startswith("__") and node.id != "__file__"
             if hidden or node.id in _DANGEROUS:
                 yield self._finding("forbidden-name", node, f"uses {node.id}", _PLAINLY)
+            elif node.id == "__file__" and id(node) not in self._paths:
+                instead = "use __file__ for nothing but to load kernel.so"
+                yield self._finding("environment", node, "asks where it lies", instead)
         elif isinstance(node, ast.Attribute):
             yield from self._attribute(node)
         elif isinstance(node, ast.Constant) and isinstance(node.value, bytes):
@@ -334,12 +348,16 @@ class _Checker:
             yield self._finding("internals", node, f"reaches for {name}", _PLAINLY)
         elif module is not None:
             yield from self._module_attribute(node, module)
+        elif name in _MODES and id(node) not in self._constructors:
+            instead = "compute the same in every mode"
+            yield self._finding("mode", node, f"asks for .{name}", instead)
         elif name.startswith("_") and is_library(node.value, self._libraries):
             yield self._finding("internals", node, f"reaches for {spelled(node)}", _PLAINLY)
         elif root_name(node.value) in self._libraries | self._aliases and (
-            isinstance(node.ctx, ast.Store) and name not in _SIGNATURE
+            isinstance(node.ctx, ast.Store) != (name in _SIGNATURE)
         ):
-            yield self._finding("internals", node, f"sets {spelled(node)}", _PLAINLY)
+            does = "sets" if isinstance(node.ctx, ast.Store) else "reads"
+            yield self._finding("internals", node, f"{does} {spelled(node)}", _PLAINLY)
         elif not self._is_own(node) and name not in self._allowed_attributes(node):
             instead = f"{_IN_THE_KERNEL}, or {_PLAINLY}"
             yield self._finding("framework-compute", node, f"uses .{name}", instead)
@@ -395,8 +413,13 @@ class _Checker:
                 yield self._finding("indirect-call", node, f"calls {called}", _PLAINLY)
         elif isinstance(function, ast.Subscript) and own_name(function.value) in self._kernels:
             pass  # a launch: kernel[grid](...)
+        elif _is_array_type(function):
+            pass
         elif not isinstance(function, ast.Attribute):
             yield self._finding("indirect-call", node, f"calls {called}", _PLAINLY)
+        elif function.attr in _MODULE_METHODS and id(node) not in self._constructors:
+            instead = "the constructor makes all parts of a model"
+            yield self._finding("state", node, f"calls {called}", instead)
         elif own_name(function) and not self._is_own_method(function):
             instead = "a layer may hold parameters; pass their data_ptr() to the kernel"
             yield self._finding("framework-layer", node, f"calls {called}", instead)
@@ -431,6 +454,27 @@ class _Checker:
         """Whether it is the type of a library's function, wherever that is declared."""
         signature = isinstance(node, ast.Attribute) and node.attr in _SIGNATURE
         return signature and root_name(node) in self._libraries | self._aliases
+
+
+def _library_paths(tree: ast.AST) -> set[int]:
+    """Where the path of a library is said: in the call that loads it, or in the value of a variable
+    that nothing else reads."""
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and spelled(n.func) in LOADERS]
+    paths = {id(inner) for call in calls for inner in ast.walk(call)}
+    read = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+    given = {name.id for name in read if id(name) in paths}
+    given -= {name.id for name in read if id(name) not in paths}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and {spelled(one) for one in node.targets} <= given:
+            paths |= {id(inner) for inner in ast.walk(node.value)}
+    return paths
+
+
+def _is_array_type(node: ast.expr) -> bool:
+    """Whether it is the type of an array of numbers: `ctypes.c_int64 * 2`."""
+    is_product = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
+    name = spelled(node.left).removeprefix("ctypes.") if is_product else ""
+    return name in _CTYPES and name.startswith("c_")
 
 
 def _is_data(node: ast.expr) -> bool:
