@@ -472,8 +472,9 @@ def _library_paths(tree: ast.AST) -> set[int]:
 
 def _is_array_type(node: ast.expr) -> bool:
     """Whether it is the type of an array of numbers: `ctypes.c_int64 * 2`."""
-    is_product = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
-    name = spelled(node.left).removeprefix("ctypes.") if is_product else ""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
+        return False
+    name = spelled(node.left).removeprefix("ctypes.")
     return name in _CTYPES and name.startswith("c_")
 
 
