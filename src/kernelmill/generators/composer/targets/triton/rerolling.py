@@ -78,7 +78,7 @@ def _repeat(calls: Sequence[Call], period: int) -> _Repeat:
     loop = Loop(tuple(names.values()), tuple(zip(*varying, strict=True)), body)
     saved = sum(map(_length, calls)) - sum(map(_length, body))
     saved -= sum(len(text) + 4 for row in loop.rows for text in row)
-    return _Repeat(loop, len(calls), saved)
+    return _Repeat(loop, len(calls), saved if names else 0)
 
 
 def _length(call: Call) -> int:

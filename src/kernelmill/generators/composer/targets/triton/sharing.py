@@ -130,9 +130,7 @@ class _Group:
         at_run_time = self._at_run_time()
         varying = dict.fromkeys(column for column in self._columns if column is not None)
         self._varying = {
-            column: Parameter(
-                f"{column.kind.name.lower()}_{number}", self._is_compiled(column, at_run_time)
-            )
+            column: Parameter(f"size_{number}", self._is_compiled(column, at_run_time))
             for number, column in enumerate(varying)
         }
         fixed = frozenset().union(
