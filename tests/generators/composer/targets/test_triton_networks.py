@@ -1,5 +1,6 @@
 """Whole networks in Triton: their source grows with what is different in them, not with depth."""
 
+import runpy
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -115,9 +116,19 @@ def _source(name: str, depth: int, folder: Path) -> str:
 
 
 @needs_triton
+def test_many_parameters_are_each_checked(tmp_path: Path) -> None:
+    model = _composed("residual", 13, tmp_path / "composed")
+    found = runpy.run_path(str(tmp_path / "composed" / "model.py"))["ModelNew"]()
+    found.load_state_dict(model.state_dict())
+    found._modules["layers"]._modules["7"].weight = nn.Parameter(torch.ones(16, 9))
+    with pytest.raises(ValueError, match=r"layers\.7\.weight is .* takes float32 \[16, 16\]"):
+        found(torch.ones(5, 16))
+
+
+@needs_triton
 @pytest.mark.parametrize("name", NETWORKS)
 def test_networks_are_right(name: str, interpreter: subprocess.Popen[str], tmp_path: Path) -> None:
-    model = _composed(name, 7, tmp_path / "composed")
+    model = _composed(name, 13, tmp_path / "composed")
     (got,) = answers(interpreter, tmp_path / "composed")
     with torch.no_grad():
         torch.testing.assert_close(got, model(*NETWORKS[name][1]), rtol=2e-5, atol=2e-5)
