@@ -5,13 +5,13 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 
+from kernelmill.generators.composer.targets.triton.templates import is_size
 from kernelmill.syntax import parse_expression
 
 _LEAST_TIMES, _LEAST_LENGTH = 6, 12
 """How often a size is spelled out, and with how many characters, before it gets a name."""
 _LEAST_SAVED = 2000
 """Characters that all names together have to save."""
-_SIGNS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
 
 
 class SizeNames:
@@ -61,20 +61,8 @@ class SizeNames:
     def _sizes(self, tree: ast.expr) -> Iterator[str]:
         """Everything in it that is computed from sizes alone."""
         for node in ast.walk(tree):
-            if isinstance(node, ast.BinOp) and self._is_size(node) and _has_names(node):
+            if isinstance(node, ast.BinOp) and _has_names(node) and is_size(node, self._symbols):
                 yield ast.unparse(node)
-
-    def _is_size(self, node: ast.expr) -> bool:
-        match node:
-            case ast.Constant(value=value):
-                return isinstance(value, int)
-            case ast.Name(id=name):
-                return name in self._symbols
-            case ast.BinOp(left=left, op=sign, right=right) if isinstance(sign, _SIGNS):
-                return self._is_size(right) and self._is_size(left)
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return self._is_size(operand)
-        return False
 
 
 class _Renaming(ast.NodeTransformer):

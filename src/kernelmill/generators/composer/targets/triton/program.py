@@ -115,12 +115,12 @@ class TritonProgram(Bufferizer):
             key = id(part), target.name, start
             if key in self._placed:
                 continue
-            self._placed.add(key)
             place = target.region(part.shape, value.axis, start)
             if self._unstored(part):
                 self._store(part, place)
             else:
                 self.launches.append(emit_nest(part, place, self._plan, self._stored))
+            self._placed.add(key)
 
     @cached_property
     def _recomputing(self) -> Recomputing:

@@ -62,6 +62,20 @@ def read_template(lines: Sequence[str], names: HostNames) -> Template:
     return reader.template()
 
 
+def is_size(node: ast.AST, symbols: Collection[str]) -> bool:
+    """Whether an expression is of integers and sizes alone."""
+    match node:
+        case ast.Constant(value=value):
+            return type(value) is int
+        case ast.Name(id=name):
+            return name in symbols
+        case ast.BinOp(left=left, op=sign, right=right) if isinstance(sign, _OF_SIZES):
+            return is_size(right, symbols) and is_size(left, symbols)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return is_size(operand, symbols)
+    return False
+
+
 class _Place(NamedTuple):
     start: int
     end: int
@@ -114,19 +128,7 @@ class _Reader:
             return Kind.MEMORY
         if isinstance(node, ast.Name) and node.id in self._names.numbers:
             return Kind.NUMBER
-        return Kind.SIZE if self._is_size(node) else None
-
-    def _is_size(self, node: ast.AST) -> bool:
-        match node:
-            case ast.Constant(value=value):
-                return type(value) is int
-            case ast.Name(id=name):
-                return name in self._names.symbols
-            case ast.BinOp(left=left, op=sign, right=right) if isinstance(sign, _OF_SIZES):
-                return self._is_size(right) and self._is_size(left)
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return self._is_size(operand)
-        return False
+        return Kind.SIZE if is_size(node, self._names.symbols) else None
 
     def _takes_any(self, node: ast.AST, field: str) -> bool:
         """Whether what stands in this field may be known at run time only."""
