@@ -66,6 +66,22 @@ def test_a_size_with_many_values_is_known_at_run_time_only() -> None:
         assert size.compiled is compiled
 
 
+def test_of_many_sizes_only_what_tiles_make_of_them_is_compiled() -> None:
+    line = "f = tl.program_id(0) * {0}; if {0} % BLOCK == 0:;     f = 0; tl.store(b + f, a)"
+    launches = _steps(line, 20)
+    kernels, calls = _shared(*launches)
+    (kernel,) = kernels
+    assert kernel.lines[2] == "if even_1:"
+    sizes = {p.name: p.compiled for p in kernel.parameters if p.name in ("size_0", "even_1")}
+    assert sizes == {"size_0": False, "even_1": True}
+    assert [call.arguments[-3:-1] for call in calls[:2]] == [
+        ("0", "0 % 64 == 0"),
+        ("1", "1 % 64 == 0"),
+    ]
+    few = _shared(*launches[:8]).kernels[0]
+    assert few.lines[1] == "if size_0 % BLOCK == 0:"
+
+
 def test_what_shapes_are_made_of_is_always_compiled() -> None:
     (kernel,) = _shared(*_steps("tl.store(b + tl.arange(0, {}), 0)", 20)).kernels
     assert next(p for p in kernel.parameters if p.name == "size_0").compiled

@@ -5,6 +5,7 @@ code is that of a kernel of its own. Only a size of which there are very many, s
 a loop that was unrolled, is left for run time: for each of them a kernel would be compiled.
 """
 
+import ast
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import NamedTuple
@@ -16,7 +17,9 @@ from kernelmill.generators.composer.targets.triton.templates import (
     Template,
     read_template,
 )
+from kernelmill.syntax import parse_expression
 
+_PREFIXES = {Kind.SIZE: "size", Kind.NUMBER: "real", Kind.CONDITION: "even"}
 _MOST_COMPILED = 8
 """Values of a size for each of which a kernel is compiled."""
 
@@ -79,10 +82,26 @@ def share(
     kernels: list[Kernel] = []
     calls: dict[int, Call] = {}
     for same in groups.values():
-        group = _Group(f"kernel_{len(kernels)}", same, names, specialise)
+        group = _grouped(f"kernel_{len(kernels)}", same, names, specialise)
         kernels.append(group.kernel())
         calls |= {id(use): group.call(number, tensors) for number, use in enumerate(same)}
     return Shared(kernels, [calls[id(use)] for use in uses])
+
+
+def _grouped(name: str, uses: Sequence["_Use"], names: HostNames, specialise: bool) -> "_Group":
+    """The uses of a form.
+
+    Where sizes are many, only what tiles make of them is compiled, if that makes fewer kernels.
+    """
+    plain = _Group(name, uses, names, specialise)
+    if plain.compilations <= _MOST_COMPILED:
+        return plain
+    aware = [
+        _Use(use.launch, read_template(use.launch.lines, names, use.launch.constants))
+        for use in uses
+    ]
+    other = _Group(name, aware, names, specialise)
+    return other if 2 * other.compilations <= plain.compilations else plain
 
 
 class _Use:
@@ -104,11 +123,29 @@ class _Use:
         )
         return self.template.pieces, holes, len(self.memory), tuple(self.launch.constants)
 
+    def text(self, place: int) -> str:
+        """What stands in a hole, as Python of the host."""
+        hole = self.template.holes[place]
+        if hole.kind is not Kind.CONDITION:
+            return hole.text
+        given = _Given(self.launch.constants)
+        return ast.unparse(given.visit(parse_expression(hole.text)))
+
     @property
     def options(self) -> dict[str, str]:
         launch = self.launch
         stages = {"num_stages": launch.stages} if launch.stages else {}
         return {**launch.constants, "num_warps": launch.warps, **stages}
+
+
+class _Given(ast.NodeTransformer):
+    """Replaces names by what they are."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self._values = values
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return parse_expression(self._values[node.id]) if node.id in self._values else node
 
 
 class _Column(NamedTuple):
@@ -128,9 +165,14 @@ class _Group:
         self._holes = self._first.template.holes
         self._columns = [self._column(place) for place in range(len(self._holes))]
         at_run_time = self._at_run_time()
+        sizes = [column for column in self._sizes() if column not in at_run_time]
+        self.compilations = self._compilations(sizes)
+        """How many kernels are compiled, apart from what tiles make of sizes."""
         varying = dict.fromkeys(column for column in self._columns if column is not None)
         self._varying = {
-            column: Parameter(f"size_{number}", self._is_compiled(column, at_run_time))
+            column: Parameter(
+                f"{_PREFIXES[column.kind]}_{number}", self._is_compiled(column, at_run_time)
+            )
             for number, column in enumerate(varying)
         }
         fixed = frozenset().union(
@@ -172,17 +214,21 @@ class _Group:
     def _column(self, place: int) -> _Column | None:
         """None for memory, whose names are the first use's, and where all uses are the same."""
         kind = self._holes[place].kind
-        texts = tuple(use.template.holes[place].text for use in self._uses)
-        return None if kind is Kind.MEMORY or len(set(texts)) == 1 else _Column(kind, texts)
+        written = {use.template.holes[place].text for use in self._uses}
+        if kind is Kind.MEMORY or len(written) == 1:
+            return None
+        return _Column(kind, tuple(use.text(place) for use in self._uses))
 
     def _is_compiled(self, column: _Column, at_run_time: Collection[_Column]) -> bool:
+        if column.kind is Kind.CONDITION:
+            return True
         if column.kind is Kind.NUMBER or column in at_run_time:
             return False
         return self._specialise or all(text.isdigit() for text in column.texts)
 
     def _at_run_time(self) -> set[_Column]:
         """Sizes left for run time: where kernels would be many with them, and are few without."""
-        columns = [column for column in self._columns if column is not None]
+        columns = self._sizes()
         bound = {
             column
             for hole, column in zip(self._holes, self._columns, strict=True)
@@ -195,6 +241,9 @@ class _Group:
         }
         few = self._compilations([column for column in columns if column not in many])
         return many if 2 * few <= self._compilations(columns) else set()
+
+    def _sizes(self) -> list[_Column]:
+        return [one for one in self._columns if one is not None and one.kind is Kind.SIZE]
 
     def _compilations(self, columns: Sequence[_Column]) -> int:
         """How many kernels are compiled, where these sizes are known."""

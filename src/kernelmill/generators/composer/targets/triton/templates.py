@@ -21,6 +21,8 @@ class Kind(Enum):
     """A real number that the host computes."""
     SIZE = auto()
     """An integer, or an expression of sizes."""
+    CONDITION = auto()
+    """On sizes and tiles."""
 
 
 class Hole(NamedTuple):
@@ -54,9 +56,10 @@ class Template(NamedTuple):
         return "".join([first, *parts]).split("\n")
 
 
-def read_template(lines: Sequence[str], names: HostNames) -> Template:
+def read_template(lines: Sequence[str], names: HostNames, tiles: Collection[str] = ()) -> Template:
+    """With names of `tiles`, conditions on sizes and those are holes as a whole."""
     text = "\n".join(lines)
-    reader = _Reader(text, names)
+    reader = _Reader(text, names, tiles)
     for statement in parse_python(text).body:
         reader.visit(statement, at_run_time=True)
     return reader.template()
@@ -83,8 +86,8 @@ class _Place(NamedTuple):
 
 
 class _Reader:
-    def __init__(self, text: str, names: HostNames) -> None:
-        self._text, self._names = text, names
+    def __init__(self, text: str, names: HostNames, tiles: Collection[str]) -> None:
+        self._text, self._names, self._tiles = text, names, tiles
         self._starts = [0]
         for line in text.splitlines(keepends=True):
             self._starts.append(self._starts[-1] + len(line))
@@ -128,7 +131,16 @@ class _Reader:
             return Kind.MEMORY
         if isinstance(node, ast.Name) and node.id in self._names.numbers:
             return Kind.NUMBER
-        return Kind.SIZE if is_size(node, self._names.symbols) else None
+        if is_size(node, self._names.symbols):
+            return Kind.SIZE
+        return Kind.CONDITION if self._is_condition(node) else None
+
+    def _is_condition(self, node: ast.AST) -> bool:
+        match node:
+            case ast.Compare(left=ast.BinOp(left=left, op=ast.Mod(), right=right)) if self._tiles:
+                known = (*self._names.symbols, *self._tiles)
+                return is_size(left, self._names.symbols) and is_size(right, known)
+        return False
 
     def _takes_any(self, node: ast.AST, field: str) -> bool:
         """Whether what stands in this field may be known at run time only."""
