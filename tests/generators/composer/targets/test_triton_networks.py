@@ -128,7 +128,7 @@ def test_many_parameters_are_each_checked(tmp_path: Path) -> None:
 @needs_triton
 @pytest.mark.parametrize("name", NETWORKS)
 def test_networks_are_right(name: str, interpreter: subprocess.Popen[str], tmp_path: Path) -> None:
-    model = _composed(name, 13, tmp_path / "composed")
+    model = _composed(name, 18, tmp_path / "composed")
     (got,) = answers(interpreter, tmp_path / "composed")
     with torch.no_grad():
         torch.testing.assert_close(got, model(*NETWORKS[name][1]), rtol=2e-5, atol=2e-5)
