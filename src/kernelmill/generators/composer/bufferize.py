@@ -39,6 +39,7 @@ class Bufferizer(ABC):
         self._scratch: list[Buffer] = []
         lowering = Lowering(graph, plan, self.folds_places)
         values = lowering.run()
+        self._results = values
         self._numbers = lowering.numbers
         self._users = _users(values)
         self._shared = {number for number, users in self._users.items() if len(users) > 1}
@@ -55,7 +56,7 @@ class Bufferizer(ABC):
         """Write the kernel that fills `target`, after those that it needs."""
         if isinstance(value, View) and value.in_order and self._unstored(value.inputs[0]):
             source = value.inputs[0]
-            self._store(source, Buffer(target.name, source.shape, source.dtype))
+            self._store(source, target.reshaped(source.shape))
             return
         while True:
             try:
@@ -67,8 +68,12 @@ class Bufferizer(ABC):
                     needed = unfit.value
                 if needed is value:
                     raise Declined(f"a {type(value).__name__.lower()} of this form") from unfit
-                self._store(needed, self._scratch_of(needed.shape, needed.dtype))
+                self._store(needed, self._memory_for(needed))
         self._stand_in(value, target)
+
+    def _memory_for(self, value: Value) -> Buffer:
+        """Where a value is to be stored that others need."""
+        return self._scratch_of(value.shape, value.dtype)
 
     def _scratch_of(self, shape: Sequence[Extent], dtype: str) -> Buffer:
         buffer = Buffer(f"stored_{len(self._scratch)}", shape, dtype)

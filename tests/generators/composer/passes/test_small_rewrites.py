@@ -34,6 +34,18 @@ def test_equal_views_alone_are_no_gain() -> None:
     assert share_equal(graph) is graph
 
 
+def test_equal_views_of_several_products_are_prepared_once() -> None:
+    making = Making()
+    value, weight = making.source([4, 4]), making.source([4, 4])
+    for _ in range(3):
+        turned = permute(making.editor, weight, [1, 0])
+        value = matrix_product(making.editor, value, turned)
+    graph = making.finished(value)
+    shared = share_equal(graph)
+    assert sum(node.op == "permute" for node in shared.nodes) == 1
+    assert_same(graph, shared, [{}])
+
+
 def test_random_numbers_are_not_shared() -> None:
     making = Making()
     value = making.source([4, 4])

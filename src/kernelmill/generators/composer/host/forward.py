@@ -1,11 +1,15 @@
 """The beginning of forward: inputs, sizes and state by their names, each checked."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from kernelmill.generators.composer.host.construction import Construction
 from kernelmill.generators.composer.host.guards import Guards
 from kernelmill.generators.composer.ir.graph import Graph, Source, Symbol
 from kernelmill.records.task import Task
+
+_MANY = 24
+"""So many parameters of one type are taken up in a loop."""
 
 
 def forward_head(task: Task) -> str:
@@ -40,10 +44,16 @@ def given_lines(
     lines += [f"{name} = {measured(symbol, places)}" for name, symbol in graph.symbols.items()]
     lines += guards.shapes(inputs)
     lines += guards.conditions()
+    counts = Counter(source.kind.dtype for source in state)
+    for dtype in (dtype for dtype, count in counts.items() if count >= _MANY):
+        alike = [source for source in state if source.kind.dtype == dtype]
+        lines += guards.state_in_loop(alike, [construction.tensor(one.key) for one in alike])
+    others = [source for source in state if counts[source.kind.dtype] < _MANY]
     lines += [
-        f"{names[source.name]} = {construction.tensor(source.key)}.contiguous()" for source in state
+        f"{names[source.name]} = {construction.tensor(source.key)}.contiguous()"
+        for source in others
     ]
-    return lines + guards.state(state)
+    return lines + guards.state(others)
 
 
 def measured(symbol: Symbol, names: Mapping[str, str]) -> str:

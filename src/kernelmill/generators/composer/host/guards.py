@@ -64,7 +64,8 @@ class Guards:
         for source in sources:
             name, kind = self._names[source.name], source.kind
             rank = len(kind.shape)
-            tests = [*self._tests(source), f"{self._framework.rank.format(name)} != {rank}"]
+            tests = self._tests(name, kind.dtype)
+            tests.append(f"{self._framework.rank.format(name)} != {rank}")
             lines += self._refusal(source, tests, f'"{kind.dtype} of {rank} dimensions"')
         return lines
 
@@ -81,9 +82,31 @@ class Guards:
         """Of parameters and buffers, all at once."""
         lines = []
         for source in sources:
-            wrong = f"{self._names[source.name]}.shape != {self._tuple(source)}"
-            lines += self._refusal(source, [*self._tests(source), wrong], self._wanted(source))
+            name = self._names[source.name]
+            tests = self._tests(name, source.kind.dtype)
+            tests.append(f"{name}.shape != {self._tuple(source)}")
+            lines += self._refusal(source, tests, self._wanted(source))
         return lines
+
+    def state_in_loop(self, sources: Sequence[Source], tensors: Sequence[str]) -> list[str]:
+        """Parameters and buffers of one type, each taken from its place and checked."""
+        names = ", ".join(self._names[source.name] for source in sources)
+        dtype = sources[0].kind.dtype
+        rows = (
+            f"    ({source.key!r}, {tensor}, {self._tuple(source)}),"
+            for source, tensor in zip(sources, tensors, strict=True)
+        )
+        return [
+            "state = []",
+            "for name, tensor, shape in (",
+            *rows,
+            "):",
+            "    tensor = tensor.contiguous()",
+            f"    if {' or '.join([*self._tests('tensor', dtype), 'tensor.shape != shape'])}:",
+            f'        refuse(name, tensor, f"{dtype} {{list(shape)}}")',
+            "    state.append(tensor)",
+            f"{names} = state",
+        ]
 
     def conditions(self) -> list[str]:
         """Of sizes that must fit each other."""
@@ -96,10 +119,10 @@ class Guards:
             lines.append(f'    raise ValueError(f"this kernel needs {condition}, where {sizes}")')
         return lines
 
-    def _tests(self, source: Source) -> list[str]:
+    def _tests(self, name: str, dtype: str) -> list[str]:
         """Of the type and the device."""
-        name, device = self._names[source.name], self._framework.device
-        tests = [self._framework.other_type(name, source.kind.dtype)]
+        device = self._framework.device
+        tests = [self._framework.other_type(name, dtype)]
         return [*tests, f"{name}.device != {device}"] if device else tests
 
     def _refusal(self, source: Source, tests: Sequence[str], wanted: str) -> list[str]:

@@ -23,7 +23,7 @@ from kernelmill.generators.composer.ir.expressions import (
     filled,
 )
 from kernelmill.generators.composer.ir.graph import Extent
-from kernelmill.generators.composer.ir.index import Index, add, sub
+from kernelmill.generators.composer.ir.index import Index, add, reshaped, sub
 from kernelmill.generators.composer.ir.sizes import size
 
 Shape = tuple[Extent, ...]
@@ -97,8 +97,53 @@ class Buffer(Value):
         super().__init__(shape, dtype)
         self.name = name
 
+    @property
+    def memory(self) -> "Buffer":
+        """All that lies under its name."""
+        return self
+
+    def place(self, index: Index) -> Expression:
+        """Where in its memory an element lies."""
+        return index.ravel(self.shape)
+
+    def reshaped(self, shape: Sequence[Extent]) -> "Buffer":
+        """The same elements in the same order, in another shape."""
+        return Buffer(self.name, shape, self.dtype)
+
+    def region(self, shape: Sequence[Extent], axis: int, start: Expression) -> "Region":
+        """The part of it that begins at a place along an axis."""
+
+        def place(index: Index) -> Expression:
+            parts = list(index.parts)
+            parts[axis] = add(start, parts[axis])
+            return self.place(Index(parts))
+
+        return Region(self.memory, shape, place)
+
     def emit(self, scope: Scope, index: Index) -> Expression:
-        return scope.define(self.dtype, Element(self.name, index.ravel(self.shape)))
+        return scope.define(self.dtype, Element(self.name, self.place(index)))
+
+
+class Region(Buffer):
+    """A part of other memory."""
+
+    def __init__(
+        self, memory: Buffer, shape: Sequence[Extent], place: Callable[[Index], Expression]
+    ) -> None:
+        super().__init__(memory.name, shape, memory.dtype)
+        self._memory, self._place = memory, place
+
+    @property
+    def memory(self) -> Buffer:
+        return self._memory
+
+    def place(self, index: Index) -> Expression:
+        return self._place(index)
+
+    def reshaped(self, shape: Sequence[Extent]) -> Buffer:
+        return Region(
+            self._memory, shape, lambda index: self._place(reshaped(index, shape, self.shape))
+        )
 
 
 class Literal(Value):

@@ -15,11 +15,20 @@ from kernelmill.generators.composer.ir.expressions import (
 )
 from kernelmill.generators.composer.ir.index import Index, add, mul, product, sub
 from kernelmill.generators.composer.ir.sizes import size
-from kernelmill.generators.composer.ir.values import Reduce, Unfit
+from kernelmill.generators.composer.ir.values import (
+    Guarded,
+    Map,
+    Reduce,
+    Unfit,
+    Value,
+    View,
+)
 from kernelmill.generators.composer.targets.triton.scope import Scope, Tile
 
 _MOST_UNROLLED = 64
 """Places of a window that are written one after the other; more become a loop."""
+_MOST_NAMES = 128
+"""Intermediate results of a window that is written so."""
 
 
 class State(NamedTuple):
@@ -171,7 +180,10 @@ def fold_window(scope: Scope, value: Reduce, index: Index) -> Expression:
     if not count.fixed or count.value > _MOST_UNROLLED:
         return _loop_over_window(scope, value, index)
     total = ""
+    names_before = len(scope.frame.types)
     for taps in combinations(*(range(extent.value) for extent in extents)):
+        if len(scope.frame.types) - names_before > _MOST_NAMES:
+            _demand_memory_beneath(source, scope)
         element = scope.write(_tap(scope, value, index, taps))
         names = element.names | ({total} if total else frozenset())
         code = FORMS[value.op].join([total], [element.code]) if total else element.code
@@ -179,6 +191,17 @@ def fold_window(scope: Scope, value: Reduce, index: Index) -> Expression:
     if not total:
         raise Unfit(value)
     return Variable(total)
+
+
+def _demand_memory_beneath(value: Value, scope: Scope) -> None:
+    """What a window computes again at every place is computed before."""
+    sources = value.inputs if isinstance(value, Map) else [value]
+    for source in sources:
+        source = scope.frame.standing_for(source)
+        while isinstance(source, View | Guarded):
+            source = scope.frame.standing_for(source.inputs[0])
+        if isinstance(source, Map | Reduce):
+            raise Unfit(source)
 
 
 def _tap(scope: Scope, value: Reduce, index: Index, taps: Sequence[Plain]) -> Expression:

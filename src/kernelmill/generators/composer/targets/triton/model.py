@@ -17,8 +17,14 @@ from kernelmill.generators.composer.ir.graph import Graph, Real
 from kernelmill.generators.composer.ir.index import product
 from kernelmill.generators.composer.ir.values import Buffer
 from kernelmill.generators.composer.targets.triton.launch import Launch
+from kernelmill.generators.composer.targets.triton.naming import SizeNames
+from kernelmill.generators.composer.targets.triton.rerolling import reroll
+from kernelmill.generators.composer.targets.triton.reuse import reuse
+from kernelmill.generators.composer.targets.triton.sharing import Kernel, share
+from kernelmill.generators.composer.targets.triton.steps import step_lines
+from kernelmill.generators.composer.targets.triton.templates import HostNames
 from kernelmill.records.task import Task
-from kernelmill.syntax import names_in, parse_expression
+from kernelmill.syntax import parse_expression
 
 _RUNTIME = RuntimeFunctions("kernelmill.generators.composer.targets.triton", "@triton.jit\n")
 _WIDE = 1 << 31
@@ -42,46 +48,43 @@ class Model:
     ) -> None:
         self._graph, self._task = graph, task
         self._launches = launches
-        self._outputs, self._scratch = outputs, scratch
+        self._outputs = outputs
+        self._scratch, self._elsewhere = reuse(launches, scratch)
         self._numbers = {name: host(code) for code, name in numbers.items()}
-        self._specialise = specialise
-        self._used_names = [names_in("\n".join(launch.lines)) for launch in launches]
-        """By the kernel of every launch."""
         self._used = [source for source in graph.sources if source.origin != "constant"]
         self._constants = [s for s in graph.sources if s.origin == "constant" and len(s.values) > 1]
+        self._names = tensor_names(self._used)
+        self._shared = share(launches, self._host_names(), self._tensors(), specialise)
 
     def text(self) -> str:
-        kernels = [self._kernel(number, one) for number, one in enumerate(self._launches)]
+        kernels = [_definition(kernel) for kernel in self._shared.kernels]
         more = self._constant_lines()
         construction = construct(self._graph, self._task, more, (*_RESERVED, *_RUNTIME.names))
         model = self._model(construction)
         parts = [*kernels, *([own] if (own := construction.module) else []), refuse_lines(), model]
         body = "\n\n\n".join("\n".join(lines) for lines in parts)
-        functions = _RUNTIME.needed(frozenset().union(*self._used_names))
+        used = frozenset().union(*(kernel.names for kernel in self._shared.kernels))
+        functions = _RUNTIME.needed(used)
         imports = ["import torch", "import torch.nn as nn", "import triton"]
         imports.append("import triton.language as tl")
         if "math." in "\n".join(model):
             imports.insert(0, "import math\n")
         return "\n\n\n".join(["\n".join(imports), *functions, body]) + "\n"
 
-    def _kernel(self, number: int, launch: Launch) -> list[str]:
-        used = self._used_names[number]
-        kind = ": tl.constexpr" if self._specialise else ""
-        parameters = [*launch.memory, *self._numbers_in(used)]
-        parameters += [f"{symbol}{kind}" for symbol in self._symbols_in(used)]
-        parameters += [f"{name}: tl.constexpr" for name in ("INDEX", *launch.constants)]
-        written = ", ".join(parameters)
-        return [
-            "@triton.jit",
-            f"def kernel_{number}({written}):",
-            *(f"    {line}" for line in launch.lines),
-        ]
+    def _host_names(self) -> HostNames:
+        memory = {name for launch in self._launches for name in launch.memory}
+        return HostNames(memory, self._numbers.keys(), self._graph.symbols.keys())
 
-    def _numbers_in(self, names: set[str]) -> list[str]:
-        return [name for name in self._numbers if name in names]
+    def _tensors(self) -> dict[str, str]:
+        """Names of memory on the host, where kernels know it by others."""
+        return self._given() | self._elsewhere
 
-    def _symbols_in(self, names: set[str]) -> list[str]:
-        return [symbol for symbol in self._graph.symbols if symbol in names]
+    def _given(self) -> dict[str, str]:
+        """The same of inputs, parameters and constants."""
+        tensors = {f"in_{source.name}": self._names[source.name] for source in self._used}
+        return tensors | {
+            f"in_{s.name}": f"self._buffers['constant_{s.name}']" for s in self._constants
+        }
 
     def _model(self, construction: Construction) -> list[str]:
         body = [*construction.body, *([""] if construction.body else [])]
@@ -99,19 +102,28 @@ class Model:
         return lines
 
     def _forward(self, construction: Construction) -> list[str]:
-        names = tensor_names(self._used)
-        guards = Guards(self._graph, names, _TORCH)
-        lines = given_lines(self._graph, self._used, names, guards, construction)
+        guards = Guards(self._graph, self._names, _TORCH)
+        lines = given_lines(self._graph, self._used, self._names, guards, construction)
         lines += [f"{name} = {code}" for name, code in self._numbers.items()]
-        tensors = {f"in_{source.name}": names[source.name] for source in self._used}
-        tensors |= {f"in_{s.name}": f"self._buffers['constant_{s.name}']" for s in self._constants}
-        lines.append(f"device = {next(iter(tensors.values()), 'torch.empty(0)')}.device")
-        lines += [f"{one.name} = {_empty(one)}" for one in (*self._outputs, *self._scratch)]
-        lines += self._index_lines()
-        for number, launch in enumerate(self._launches):
-            lines += self._launch(number, launch, tensors)
+        lines.append(f"device = {next(iter(self._given().values()), 'torch.empty(0)')}.device")
+        lines += self._work_lines()
         lines.append(f"return {self._returned()}")
         return [forward_head(self._task), *(f"    {line}" for line in lines)]
+
+    def _work_lines(self) -> list[str]:
+        """Memory, and launches."""
+        allocated = (*self._outputs, *self._scratch)
+        calls = self._shared.calls
+        texts = [host(extent.code) for one in allocated for extent in one.shape]
+        texts += [text for call in calls for text in call.fields]
+        sizes = SizeNames(texts, self._graph.symbols.keys())
+        named = [call.with_fields(map(sizes.written, call.fields)) for call in calls]
+        return [
+            *sizes.lines(),
+            *(f"{one.name} = {_empty(one, sizes)}" for one in allocated),
+            *self._index_lines(sizes),
+            *(line for step in reroll(named) for line in step_lines(step)),
+        ]
 
     def _returned(self) -> str:
         """What forward returns, over the names of the outputs."""
@@ -122,7 +134,7 @@ class Model:
                 node.id = names.get(node.id, node.id)
         return ast.unparse(tree)
 
-    def _index_lines(self) -> list[str]:
+    def _index_lines(self, sizes: SizeNames) -> list[str]:
         """How wide an index must be."""
         memory = {b.name: b for launch in self._launches for b in launch.memory.values()}
         counts = {product(buffer.shape) for buffer in memory.values()}
@@ -131,25 +143,23 @@ class Model:
         codes = sorted({host(count.code) for count in counts if not count.fixed})
         if not codes:
             return ["index = tl.int32"]
-        largest = codes[0] if len(codes) == 1 else f"max({', '.join(codes)})"
+        written = [sizes.written(code) for code in codes]
+        largest = written[0] if len(codes) == 1 else f"max({', '.join(written)})"
         return [f"index = tl.int64 if {largest} >= {_WIDE} else tl.int32"]
 
-    def _launch(self, number: int, launch: Launch, tensors: dict[str, str]) -> list[str]:
-        used = self._used_names[number]
-        arguments = [tensors.get(name, name) for name in launch.memory]
-        arguments += [*self._numbers_in(used), *self._symbols_in(used), "index"]
-        arguments += [f"{name}={code}" for name, code in launch.constants.items()]
-        arguments.append(f"num_warps={launch.warps}")
-        if launch.stages:
-            arguments.append(f"num_stages={launch.stages}")
-        grid = ", ".join(launch.grid) + ("," if len(launch.grid) == 1 else "")
-        return [f"kernel_{number}[({grid})](", *(f"    {one}," for one in arguments), ")"]
+
+def _definition(kernel: Kernel) -> list[str]:
+    written = (
+        f"{one.name}: tl.constexpr" if one.compiled else one.name for one in kernel.parameters
+    )
+    head = f"def {kernel.name}({', '.join(written)}):"
+    return ["@triton.jit", head, *(f"    {line}" for line in kernel.lines)]
 
 
-def _empty(buffer: Buffer) -> str:
-    sizes = ", ".join(host(extent.code) for extent in buffer.shape)
-    sizes += "," if len(buffer.shape) == 1 else ""
-    return f"torch.empty(({sizes}), dtype=torch.{buffer.dtype}, device=device)"
+def _empty(buffer: Buffer, sizes: SizeNames) -> str:
+    shape = ", ".join(sizes.written(host(extent.code)) for extent in buffer.shape)
+    shape += "," if len(buffer.shape) == 1 else ""
+    return f"torch.empty(({shape}), dtype=torch.{buffer.dtype}, device=device)"
 
 
 def _plain(value: float | Real) -> str:

@@ -2,7 +2,7 @@
 
 from kernelmill.generators.composer.host.language import host
 from kernelmill.generators.composer.ir.index import Flat, Index, product, unravel
-from kernelmill.generators.composer.ir.values import Buffer, Shape, Value
+from kernelmill.generators.composer.ir.values import Buffer, Region, Shape, Value
 from kernelmill.generators.composer.plan import Plan
 from kernelmill.generators.composer.targets.triton.folds import WindowFolding
 from kernelmill.generators.composer.targets.triton.launch import (
@@ -52,6 +52,8 @@ def _emit_flat(
     value: Value, target: Buffer, plan: Plan, stored: dict[int, Buffer]
 ) -> Launch | None:
     """All elements in one row, where no operand needs to know rows from columns."""
+    if isinstance(target, Region):
+        return None
     scope = new_scope(1, stored)
     total = product(value.shape)
     scope.frame.folding = WindowFolding()

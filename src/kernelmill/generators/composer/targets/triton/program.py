@@ -1,15 +1,19 @@
 """A candidate in Triton: a kernel for every value that is stored."""
 
 from collections.abc import Hashable, Sequence
+from functools import cached_property
 from typing import ClassVar
 
 from kernelmill.generators.composer.bufferize import Bufferizer, reaches
+from kernelmill.generators.composer.ir.expressions import Expression
 from kernelmill.generators.composer.ir.graph import Extent, Graph
+from kernelmill.generators.composer.ir.index import ZERO
 from kernelmill.generators.composer.ir.values import (
     Apart,
     Attention,
     Buffer,
     Contract,
+    Joined,
     Reduce,
     Unfit,
     Value,
@@ -20,6 +24,11 @@ from kernelmill.generators.composer.plan import Plan
 from kernelmill.generators.composer.targets.triton.apart import emit_apart
 from kernelmill.generators.composer.targets.triton.attention import WIDEST, emit_attention
 from kernelmill.generators.composer.targets.triton.contraction import Contraction, Direct, Sums
+from kernelmill.generators.composer.targets.triton.joins import (
+    has_many_parts,
+    longest_joined,
+    starts_of,
+)
 from kernelmill.generators.composer.targets.triton.launch import Launch, padded
 from kernelmill.generators.composer.targets.triton.model import Model
 from kernelmill.generators.composer.targets.triton.plane_products import PlaneProducts
@@ -31,6 +40,7 @@ from kernelmill.generators.composer.targets.triton.planes import (
     emit_planes,
     single_plane,
 )
+from kernelmill.generators.composer.targets.triton.recomputing import Recomputing
 from kernelmill.generators.composer.targets.triton.rows import Long, Parts, Share, emit_nest
 from kernelmill.generators.composer.targets.triton.scans import emit_scan, scan_under
 from kernelmill.generators.composer.targets.triton.walk import Turned
@@ -45,6 +55,10 @@ class TritonProgram(Bufferizer):
         self.launches: list[Launch] = []
         self._turned = Turned()
         self._planes: dict[tuple[Hashable, ...], Buffer] = {}
+        self._joined: dict[int, Buffer] = {}
+        """Memory of joined values, by the longest that begins so."""
+        self._placed: set[tuple[int, str, Expression]] = set()
+        """Which parts lie in which memory, and where."""
         super().__init__(graph, plan)
 
     def files(self, task: Task) -> dict[str, str]:
@@ -54,7 +68,25 @@ class TritonProgram(Bufferizer):
         )  # fmt: skip
         return {"model.py": model.text()}
 
+    def _memory_for(self, value: Value) -> Buffer:
+        """A value that others continue lies at the beginning of the longest of them."""
+        if not isinstance(value, Joined) or not has_many_parts(value):
+            return super()._memory_for(value)
+        whole = self._longest_joined[id(value)]
+        if id(whole) not in self._joined:
+            self._joined[id(whole)] = super()._memory_for(whole)
+        memory = self._joined[id(whole)]
+        return memory if whole is value else memory.region(value.shape, value.axis, ZERO)
+
     def _emit(self, value: Value, target: Buffer) -> None:
+        self._recomputing.demand_stored(value)
+        self._emit_kernel(value, target)
+        self._recomputing.note(value)
+
+    def _emit_kernel(self, value: Value, target: Buffer) -> None:
+        if isinstance(value, Joined) and has_many_parts(value):
+            self._emit_joined(value, target)
+            return
         if isinstance(value, Apart):
             self.launches += emit_apart(value, target, self._plan, self._stored)
             return
@@ -74,6 +106,29 @@ class TritonProgram(Bufferizer):
                 return
             except Long as long:
                 self._share(long.folds)
+
+    def _emit_joined(self, value: Joined, target: Buffer) -> None:
+        """Every part in its place, most of them by the kernel that computes them."""
+        if self._longest_joined[id(value)] is value:
+            self._joined.setdefault(id(value), target)
+        for part, start in zip(value.inputs, starts_of(value), strict=True):
+            key = id(part), target.name, start
+            if key in self._placed:
+                continue
+            place = target.region(part.shape, value.axis, start)
+            if self._unstored(part):
+                self._store(part, place)
+            else:
+                self.launches.append(emit_nest(part, place, self._plan, self._stored))
+            self._placed.add(key)
+
+    @cached_property
+    def _recomputing(self) -> Recomputing:
+        return Recomputing(self._shared, self._stored)
+
+    @cached_property
+    def _longest_joined(self) -> dict[int, Joined]:
+        return longest_joined(self._results)
 
     def _emit_attention(self, value: Attention, target: Buffer) -> None:
         if max(padded(value.inputs[0].shape[3]), padded(value.shape[3])) > WIDEST:
@@ -110,8 +165,10 @@ class TritonProgram(Bufferizer):
         key = (*packed.key, split)
         if key not in self._planes:
             shape = [Extent(str(split.planes), split.planes), *packed.value.shape]
+            self._recomputing.demand_stored(packed.value)
             target = Buffer(f"stored_{len(self._scratch)}", shape, split.dtype)
             self.launches.append(emit_planes(packed, split, target, self._plan, self._stored))
+            self._recomputing.note(packed.value)
             self._scratch.append(target)
             self._keep.append(packed.value)
             self._planes[key] = target

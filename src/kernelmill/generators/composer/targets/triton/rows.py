@@ -351,7 +351,7 @@ class _Rows:
         body = folding.loop_body(self._row) if looped else root
         index = self._index()
         result = body.value(self._value, reshaped(index, self._shape, self._value.shape))
-        body.store(Buffer(self._target.name, self._shape, self._target.dtype), index, result)
+        body.store(self._target.reshaped(self._shape), index, result)
         if looped:
             folding.close(body, self._row)
         constants = self._blocks()

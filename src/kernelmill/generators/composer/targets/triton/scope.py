@@ -24,12 +24,14 @@ from kernelmill.generators.composer.ir.sizes import size
 from kernelmill.generators.composer.ir.values import (
     Buffer,
     Contract,
+    Joined,
     Literal,
     Reduce,
     Scan,
     Unfit,
     Value,
 )
+from kernelmill.generators.composer.targets.triton.joins import has_many_parts
 from kernelmill.generators.composer.targets.triton.language import KernelLanguage
 
 
@@ -134,7 +136,7 @@ class Scope:
         if isinstance(value, Literal):
             return value.number
         if isinstance(value, Buffer):
-            self.frame.memory[value.name] = value
+            self.frame.memory[value.name] = value.memory
         home = self._home(index)
         key = (id(value), index)
         if key not in home._memo:
@@ -142,8 +144,10 @@ class Scope:
             home._memo[key] = value.emit(home, index)
         return home._memo[key]
 
-    def part(self, _joined: Value, _place: Expression) -> int | None:
+    def part(self, joined: Joined, _place: Expression) -> int | None:
         """A tile may lie across parts: which one a place is in is never known beforehand."""
+        if has_many_parts(joined):
+            raise Unfit(joined)
         return None
 
     def remember(self, value: Value, index: Index, known: Expression) -> None:
@@ -199,8 +203,8 @@ class Scope:
 
     def store(self, target: Buffer, index: Index, value: Plain, how: str = "store") -> None:
         """Write a tile of elements where it belongs; `how` is Triton's word for it."""
-        self.frame.memory[target.name] = target
-        where, what = self.write(index.ravel(target.shape)), self.write(value)
+        self.frame.memory[target.name] = target.memory
+        where, what = self.write(target.place(index)), self.write(value)
         place, tiles = where.code, self.frame.tiles_of(where.names)
         if self.frame.tiles_of(what.names) - tiles:
             raise Unfit(target)
