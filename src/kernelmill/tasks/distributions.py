@@ -29,7 +29,7 @@ SPECIALS = ("nan", "infinite", "denormal")
 
 _SHIFT = 20.0
 _LARGE = 32.0
-_SMALL_DECADES = (3.0, 12.0)
+_SMALL_DECADES = (3.0, 15.0)
 _NEAR = 1e-3
 """Relative distance of tensors that are alike."""
 _SHARE = 0.25
