@@ -4,10 +4,12 @@ import ctypes
 import sys
 from types import ModuleType
 
+import pytest
 import torch
 from torch import nn
 
-from kernelmill.judge.owned_memory import OwnedMemory
+from kernelmill.judge import owned_memory
+from kernelmill.judge.owned_memory import OwnedMemory, TooMuchHeld
 
 SOURCE = """
 import ctypes
@@ -71,3 +73,33 @@ def test_a_library_is_not_followed() -> None:
     module, model = make_model()
     module.library = ctypes.CDLL(None)
     assert not spoil(OwnedMemory(model, module), model, lambda: module.library.abs(-3))
+
+
+@pytest.mark.parametrize("size", [1, 3, 5, 68])
+def test_every_byte_is_spoiled_up_to_the_end_of_its_block(size: int) -> None:
+    module, model = make_model()
+    module.scratch = torch.zeros(size, dtype=torch.uint8)
+    last = (max(24, (size + 7) // 16 * 16 + 8)) - 1
+    byte = ctypes.c_uint8.from_address(module.scratch.data_ptr() + last)
+
+    def call() -> None:
+        byte.value = 77
+
+    memory = OwnedMemory(model, module)
+    found = set()
+    for _ in range(TRIES):
+        byte.value = 0
+        spoil(memory, model, call)
+        found.add(byte.value)
+    assert found - {0, 77}
+
+
+def test_a_model_that_holds_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    module, model = make_model()
+    with monkeypatch.context() as patched:
+        patched.setattr(owned_memory, "_MOST_BYTES", 16)
+        with pytest.raises(TooMuchHeld, match="scratch memory in forward"):
+            spoil(OwnedMemory(model, module), model, lambda: None)
+    module.numbers = [object() for _ in range(300_000)]
+    with pytest.raises(TooMuchHeld, match="objects"):
+        OwnedMemory(model, module)

@@ -16,11 +16,17 @@ import numpy.typing as npt
 import torch
 
 _MOST_OBJECTS = 200_000
-_MOST_BYTES = 1 << 28
+_MOST_BYTES = 1 << 30
 _WORD = np.dtype(np.uint32)
+_BLOCK, _BLOCK_REST = 16, 8
+"""The allocator gives blocks of so many bytes, and so many more."""
 _STEPS = (10_007, 1_000_003, 100_000_007)
 """How many more calls a counter shall seem to have counted."""
 _STRUCTURES = (ctypes.Structure, ctypes.Union, ctypes.Array, ctypes._SimpleCData)
+
+
+class TooMuchHeld(Exception):
+    """A model holds more than can be looked through between two calls."""
 
 
 class _Span(NamedTuple):
@@ -34,13 +40,19 @@ class OwnedMemory:
     def __init__(self, model: Any, module: ModuleType) -> None:
         self._held = list(_holders([model, vars(module)], module.__name__))
         self._rng = random.Random()
-        self._before: dict[_Span, npt.NDArray[np.uint32]] = {}
+        self._before: dict[_Span, npt.NDArray[Any]] = {}
 
     def remember(self, state: set[int]) -> None:
-        """Note its contents before a call; memory at the addresses `state` is not its own."""
-        spans = [span for span in map(_span, self._held) if span.address not in state]
+        """Note its contents before a call; memory at the addresses `state` is not its own.
+
+        Raises TooMuchHeld.
+        """
+        spans = {span for span in map(_span, self._held) if span.address not in state}
         if sum(span.size for span in spans) > _MOST_BYTES:
-            spans = []
+            raise TooMuchHeld(
+                f"the model holds more than {_MOST_BYTES >> 20} MiB beside its parameters and "
+                "buffers: allocate scratch memory in forward"
+            )
         self._before = {span: _words(span).copy() for span in spans}
 
     def spoil(self) -> bool:
@@ -54,19 +66,22 @@ class OwnedMemory:
         step = self._rng.choice((0, *_STEPS))
         for span, words in changed.items():
             now, before = _words(span), self._before[span]
-            others = now + step * (now - before) if step else self._rubbish(now.size)
+            factor = np.array(step).astype(now.dtype)  # wraps, as counters do
+            others = now + factor * (now - before) if step else self._rubbish(now)
             now[words] = others[words]
         return True
 
-    def _rubbish(self, words: int) -> npt.NDArray[np.uint32]:
-        return np.frombuffer(self._rng.randbytes(words * _WORD.itemsize), _WORD)
+    def _rubbish(self, like: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return np.frombuffer(self._rng.randbytes(like.nbytes), like.dtype)
 
 
 def _holders(roots: list[Any], own: str) -> Iterator[Any]:
     """All tensors and structures that can be reached, without the classes, functions and modules
-    of others."""
+    of others. Raises TooMuchHeld."""
     waiting, seen = list(roots), {id(root) for root in roots}
-    while waiting and len(seen) < _MOST_OBJECTS:
+    while waiting:
+        if len(seen) > _MOST_OBJECTS:
+            raise TooMuchHeld(f"the model and its module hold more than {_MOST_OBJECTS} objects")
         item = waiting.pop()
         if _has_memory(item):
             yield item
@@ -89,15 +104,19 @@ def _is_followed(item: Any, own: str) -> bool:
 
 
 def _span(item: Any) -> _Span:
-    if isinstance(item, torch.Tensor):
-        storage = item.untyped_storage()
-        return _Span(storage.data_ptr(), storage.nbytes())
-    return _Span(ctypes.addressof(item), ctypes.sizeof(item))
+    if not isinstance(item, torch.Tensor):
+        return _Span(ctypes.addressof(item), ctypes.sizeof(item))
+    storage = item.untyped_storage()
+    size = storage.nbytes()
+    if size and storage.resizable():  # the rest of its block belongs to nobody else
+        size = max(_BLOCK + _BLOCK_REST, -(-(size - _BLOCK_REST) // _BLOCK) * _BLOCK + _BLOCK_REST)
+    return _Span(storage.data_ptr(), size)
 
 
-def _words(span: _Span) -> npt.NDArray[np.uint32]:
-    """The memory itself; some last bytes are left out."""
-    count = span.size // _WORD.itemsize
+def _words(span: _Span) -> npt.NDArray[Any]:
+    """The memory itself, in bytes where words would leave some out."""
+    kind = ctypes.c_uint8 if span.size % _WORD.itemsize else ctypes.c_uint32
+    count = span.size // ctypes.sizeof(kind)
     if count == 0:
-        return np.empty(0, np.uint32)
-    return np.ctypeslib.as_array((ctypes.c_uint32 * count).from_address(span.address))
+        return np.empty(0, np.uint8)
+    return np.ctypeslib.as_array((kind * count).from_address(span.address))

@@ -141,6 +141,7 @@ class _CpuServer(ModelServer):
         super().__init__(channel, model, folder, CPU)
         self._constructed = constructed
         self._views: list[TensorView] = []
+        self._spoils = False
         self._memory: OwnedMemory | None = None
 
     copies_buffers = False
@@ -160,9 +161,11 @@ class _CpuServer(ModelServer):
 
     def spoil_memory(self) -> None:
         """From now on let no call of the model find what another has left in memory of it."""
-        self._memory = OwnedMemory(self._model, sys.modules[MODEL_MODULE])
+        self._spoils = True
 
     def before_trial(self) -> None:
+        if self._spoils and self._memory is None:
+            self._memory = OwnedMemory(self._model, sys.modules[MODEL_MODULE])
         if self._memory is not None:
             state = self._model.state_dict(keep_vars=True).values()
             self._memory.remember({tensor.data_ptr() for tensor in state})
