@@ -187,6 +187,10 @@ class _Checker:
         self._loading = {id(inner) for function in loads for inner in ast.walk(function)}
         """What names the function that loads a library, where it is called."""
         self._paths = _library_paths(tree)
+        own = self._libraries | self._aliases
+        calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and root_name(n.func) in own]
+        self._passed = {id(argument) for call in calls for argument in call.args}
+        """What a function of a library is given."""
         constructors = constructing_functions(tree)
         self._constructors = {id(inner) for f in constructors for inner in ast.walk(f)}
 
@@ -348,6 +352,8 @@ class _Checker:
             yield self._finding("internals", node, f"reaches for {name}", _PLAINLY)
         elif module is not None:
             yield from self._module_attribute(node, module)
+        elif "hook" in name:
+            yield self._finding("internals", node, f"reaches for .{name}", _PLAINLY)
         elif name in _MODES and id(node) not in self._constructors:
             instead = "compute the same in every mode"
             yield self._finding("mode", node, f"asks for .{name}", instead)
@@ -404,6 +410,9 @@ class _Checker:
         function, called = node.func, spelled(node.func)
         if any(keyword.arg == "key" and not _is_data(keyword.value) for keyword in node.keywords):
             yield self._finding("indirect-call", node, f"gives {called} a key", _PLAINLY)
+        if called.removeprefix("ctypes.") == "byref" and id(node) not in self._passed:
+            instead = "pass the reference where it is made"
+            yield self._finding("state", node, f"keeps {spelled(node)}", instead)
         if called in LOADERS:
             if not self._loads_own_library(node):
                 instead = 'load str(pathlib.Path(__file__).with_name("kernel.so"))'
@@ -465,7 +474,10 @@ def _library_paths(tree: ast.AST) -> set[int]:
     given = {name.id for name in read if id(name) in paths}
     given -= {name.id for name in read if id(name) not in paths}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and {spelled(one) for one in node.targets} <= given:
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+            continue
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        if {spelled(one) for one in targets} <= given:
             paths |= {id(inner) for inner in ast.walk(node.value)}
     return paths
 

@@ -128,7 +128,8 @@ def state_changes(function: ast.FunctionDef, outside: set[str]) -> Iterator[Stat
     for node in ast.walk(function):
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             values = bound.get(node.target.id, [None])
-            if outside and any(_may_be(value, outside) for value in values):
+            kept = any(value is not None and _of_self(value) for value in values)
+            if kept or (outside and any(_may_be(value, outside) for value in values)):
                 yield StateFinding(node, f"changes {node.target.id}, which may be kept")
         elif isinstance(node, ast.Attribute | ast.Subscript):
             mine = isinstance(node.value, ast.Name) and node.value.id in fresh
