@@ -12,6 +12,10 @@ _CONTAINERS = frozenset({"dict", "list", "set", "sorted"})
 _CONSUMING = frozenset({"all", "any", "max", "min", "range", "sum", "tuple"}) | _CONTAINERS | _LAZY
 _DISPLAYS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
 _ADDING = frozenset({"append", "extend"})
+_NUMBERS = frozenset("abs dim float int len max min ndimension nelement numel round size".split())
+"""Functions and methods that give numbers."""
+_LONGEST_CHAIN = 8
+"""How often a number may be handed from one name to the next."""
 
 
 class StateFinding(NamedTuple):
@@ -129,6 +133,7 @@ def state_changes(function: ast.FunctionDef, outside: set[str]) -> Iterator[Stat
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             values = bound.get(node.target.id, [None])
             kept = any(value is not None and _of_self(value) for value in values)
+            kept = kept and not _is_number(node.value, bound)
             if kept or (outside and any(_may_be(value, outside) for value in values)):
                 yield StateFinding(node, f"changes {node.target.id}, which may be kept")
         elif isinstance(node, ast.Attribute | ast.Subscript):
@@ -138,6 +143,28 @@ def state_changes(function: ast.FunctionDef, outside: set[str]) -> Iterator[Stat
                     yield StateFinding(node, f"changes {spelled(node)}")
             elif isinstance(node, ast.Attribute) and node.attr in _ADDING and not mine:
                 yield StateFinding(node, f"adds to {spelled(node.value)}")
+
+
+def _is_number(
+    value: ast.expr, bound: dict[str, list[ast.expr | None]], steps: int = _LONGEST_CHAIN
+) -> bool:
+    """Whether an expression is a number, as far as its text tells."""
+    match value:
+        case ast.Constant():
+            return isinstance(value.value, int | float)
+        case ast.UnaryOp():
+            return _is_number(value.operand, bound, steps)
+        case ast.BinOp():
+            return all(_is_number(side, bound, steps) for side in (value.left, value.right))
+        case ast.Call(func=ast.Name() | ast.Attribute()):
+            return own_name(value.func) in _NUMBERS or getattr(value.func, "attr", "") in _NUMBERS
+        case ast.Subscript(value=ast.Attribute(attr=attribute)):
+            return attribute == "shape"
+        case ast.Name() if steps:
+            values = bound.get(value.id, [None])
+            return all(one is None or _is_number(one, bound, steps - 1) for one in values)
+        case _:
+            return False
 
 
 def _may_be(value: ast.expr | None, outside: set[str]) -> bool:
