@@ -43,8 +43,6 @@ _MOST_PROFILED_ROUNDS = 80
 _LASTING_PROCESSES = 3
 _LASTING_BATCHES = 3
 """Processes at the end, and the batches that each answers at least, as in a user's program."""
-_BATCHES_PER_FORK = 2
-"""As many as there are cases for that the fork has not seen: see `InputRing.cases_needed`."""
 _WARM_UP_ROUNDS = 2
 _MOST_WAITED_SHARE = 0.04
 """A round is disturbed where a runner waited for a processor for more than this share of it."""
@@ -53,21 +51,6 @@ _LEAST_ROUNDS = 10
 _PROCESSOR_SLACK = 1.1
 _PROCESSOR_TOLERANCE = 500_000
 """Factor and nanoseconds by which processor time may exceed that of all threads in a batch."""
-
-
-def batches_of_forks(schedule: Sequence[bool]) -> Iterator[list[bool]]:
-    """What each fork does of a schedule: True for a timed batch, False for one that is looked at.
-
-    Two batches at most, and nothing is timed after a look, which can be felt.
-    """
-    batches: list[bool] = []
-    for is_timed in schedule:
-        batches.append(is_timed)
-        if len(batches) == _BATCHES_PER_FORK or not is_timed:
-            yield batches
-            batches = []
-    if batches:
-        yield batches
 
 
 class TimedInputs(NamedTuple):
@@ -110,9 +93,9 @@ class _Forks(NamedTuple):
 class InterleavedTiming:
     """One candidate against its baselines on one ring of inputs.
 
-    Batches run in new forks, of the candidate and of the baselines alike. A fork makes one call to
-    get warm; then it is stopped. It answers at most two batches, before each of which the ring is
-    refilled with cases that it has not seen.
+    Every batch runs in a new fork, of the candidate and of the baselines alike, which makes one
+    call to get warm; then it is stopped, and the ring is refilled. A second batch would be slower:
+    the judge has read the outputs of the first.
     """
 
     def __init__(
@@ -150,12 +133,12 @@ class InterleavedTiming:
             for _ in range(repeats):
                 if self._is_hopeless() or is_settled(self._samples(), rounds):
                     break
-                for batches in batches_of_forks([True] * rounds):
-                    self._run(batches)
+                for _ in range(rounds):
+                    self._time()
             for _ in range(_MOST_PROFILED_ROUNDS - _PROFILED_ROUNDS):
                 if self._sampler.is_decided:
                     break
-                self._run([False])
+                self._profile()
             self._run_on()
         return self._samples()
 
@@ -166,27 +149,20 @@ class InterleavedTiming:
 
     def _run_schedule(self, rounds: int) -> None:
         schedule = np.repeat([True, False], [rounds, _PROFILED_ROUNDS])
-        for batches in batches_of_forks(self._rng.permutation(schedule).tolist()):
-            if self._is_hopeless() or self._is_clear(rounds):
-                # The others are left out, but for looks that are still to decide something.
-                batches = [False] if not all(batches) and not self._sampler.is_decided else []
-            self._run(batches)
+        for is_timed in self._rng.permutation(schedule).tolist():
+            enough = self._is_hopeless() or self._is_clear(rounds)
+            if enough and (is_timed or self._sampler.is_decided):
+                continue
+            if is_timed:
+                self._time()
+            else:
+                self._profile()
 
-    def _run(self, batches: Sequence[bool]) -> None:
-        """Run what new forks do: a timed round where it says True, else a profiled one."""
-        if not batches:
-            return
-        with self._forks(self._baselines if any(batches) else []) as forks:
-            for is_timed in batches:
-                if is_timed:
-                    self._time(forks)
-                else:
-                    self._profile(forks.candidate)
-
-    def _time(self, forks: _Forks) -> None:
+    def _time(self) -> None:
         """One timed round, with a check of the candidate's outputs."""
         number = len(self._waits)
-        timings = self._round(forks, number % 2 == 0, thorough=number in self._thorough)
+        with self._forks(self._baselines) as forks:
+            timings = self._round(forks, number % 2 == 0, thorough=number in self._thorough)
         for row, timing in zip(self._rows, timings, strict=True):
             row.append(timing.nanoseconds / self._ring.slots)
         self._waits.append(max(t.waited / t.nanoseconds for t in timings))
@@ -242,13 +218,15 @@ class InterleavedTiming:
             pin(runner.sandbox, self._processors)
             yield _WarmFork(runner, pointers)
 
-    def _profile(self, fork: _ReadyFork) -> None:
+    def _profile(self) -> None:
         """One round in which the candidate is looked at; its fork may feel that."""
-        self._ring.refill(self._rng)
-        calls = self._ring.slots
-        moment = self._rng.uniform(0, float(np.median(self._durations))) / 1e9
-        pointers = self._sampler.run(fork.runner, calls, self._seconds, moment)
-        self._check(fork, pointers)
+        with self._forks([]) as forks:
+            fork = forks.candidate
+            self._ring.refill(self._rng)
+            calls = self._ring.slots
+            moment = self._rng.uniform(0, float(np.median(self._durations))) / 1e9
+            pointers = self._sampler.run(fork.runner, calls, self._seconds, moment)
+            self._check(fork, pointers)
 
     def _run_on(self) -> None:
         """Let processes answer many calls, with new values at the same addresses.
