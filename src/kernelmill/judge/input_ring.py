@@ -18,8 +18,8 @@ class InputRing:
     it keeps the task's promises, and its expected outputs are known. `refill` takes cases that the
     ring does not hold, so that nothing that a process has seen before tells it anything about them:
     one that has got warm here has not seen the cases of two refills. Runners map the ring
-    read-only, but for buffers that a call updates in a copy of its own. All
-    runners read the same memory.
+    read-only, but for buffers that a call updates in a copy of its own. All runners read the same
+    memory.
     """
 
     def __init__(self, cases: list[HostCase], slots: int) -> None:

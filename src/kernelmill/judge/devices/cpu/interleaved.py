@@ -94,8 +94,8 @@ class InterleavedTiming:
     """One candidate against its baselines on one ring of inputs.
 
     Every batch runs in a new fork, of the candidate and of the baselines alike, which makes one
-    call to get warm; then it is stopped, and the ring is refilled. A second batch would be slower:
-    the judge has read the outputs of the first.
+    call to get warm; then it is stopped, and the ring is refilled. A second batch in the
+    same fork reads slower for the candidate than for a baseline.
     """
 
     def __init__(
